@@ -33,8 +33,6 @@ tools_libtools_la_SOURCES = \
 	%D%/page/page.c \
 	%D%/page/page.h \
 	%D%/page/page_texts.h \
-	%D%/compare/compare.c \
-	%D%/compare/compare.h \
 	%D%/results/disambiguate.c \
 	%D%/results/mixed.c \
 	%D%/results/export.c \
@@ -80,8 +78,6 @@ tools_libtools_la_SOURCES = \
 	%D%/policy/npz_read.h \
 	%D%/policy/policy.c \
 	%D%/policy/policy.h \
-	%D%/policy/policy_play.c \
-	%D%/policy/policy_play.h \
 	%D%/view/live_request.c \
 	%D%/view/live_request.h \
 	%D%/report/report_make.c \
@@ -149,102 +145,58 @@ tools_libtools_la_SOURCES = \
 	%D%/landscape/landscape_verdict.h \
 	%D%/bench/bench_file.c \
 	%D%/bench/bench_file.h \
-	%D%/bench/bench_lines.c \
-	%D%/bench/bench_lines.h \
 	%D%/bench/bench_loop.c \
 	%D%/bench/bench_loop.h \
-	%D%/bench/bench_parts.c \
-	%D%/bench/bench_parts.h \
 	%D%/bench/bench_plan.c \
 	%D%/bench/bench_plan.h \
-	%D%/bench/bench_progress.c \
 	%D%/bench/bench_state.c \
 	%D%/bench/bench_state.h \
-	%D%/bench/bench_sweep.c \
-	%D%/bench/bench_sweep.h \
 	%D%/bench/bench_trial.c \
 	%D%/bench/bench_trial.h \
 	%D%/bench/bench_work.c \
 	%D%/bench/bench_work.h \
-	%D%/bench/bench_write.c \
-	%D%/bench/existing_runs.c \
-	%D%/bench/optimizer_cost.c \
-	%D%/bench/optimizer_cost.h \
-	%D%/merge/bench_merge.c \
-	%D%/merge/bench_merge.h \
-	%D%/merge/compare_runs.c \
-	%D%/merge/compare_runs.h \
 	%D%/ranks/ranks.c \
 	%D%/ranks/ranks.h \
 	%D%/harness/check.h \
-	%D%/harness/check_apart.c \
-	%D%/harness/check_apart.h \
-	%D%/harness/check_clock.c \
-	%D%/harness/check_asks.c \
-	%D%/harness/check_asks.h \
 	%D%/harness/check_episodes.c \
-	%D%/harness/check_episodes.h \
-	%D%/harness/check_guard.c \
-	%D%/harness/check_guard.h \
+	%D%/harness/check_crash.c \
+	%D%/harness/check_crash.h \
 	%D%/harness/check_host.c \
 	%D%/harness/check_host.h \
 	%D%/harness/check_objective.c \
-	%D%/harness/check_objective.h \
-	%D%/harness/check_problem.c \
-	%D%/harness/check_problem.h \
-	%D%/harness/check_flight.c \
-	%D%/harness/check_flight.h \
-	%D%/harness/check_point.c \
-	%D%/harness/check_point.h \
-	%D%/harness/check_process.c \
-	%D%/harness/check_process.h \
-	%D%/harness/check_record.c \
 	%D%/harness/check_watch.c \
 	%D%/harness/check_watch.h \
-	%D%/check/channels/check_asking.c \
-	%D%/check/channels/check_asking.h \
-	%D%/check/channels/check_channels.c \
-	%D%/check/channels/check_elements.c \
-	%D%/check/channels/check_linear.c \
-	%D%/check/channels/check_product_point.c \
-	%D%/check/channels/check_product_point.h \
-	%D%/check/channels/check_products.c \
+	%D%/harness/check_process.c \
+	%D%/harness/check_process.h \
+	%D%/harness/check.c \
+	%D%/check/check_queries.c \
+	%D%/check/check_queries.h \
+	%D%/check/check_channels.c \
+	%D%/check/check_linear.c \
+	%D%/check/check_products.c \
 	%D%/check/check_eval.c \
-	%D%/check/check_extensions.c \
+	%D%/check/check_rows.c \
 	%D%/check/check_gradient.c \
-	%D%/check/check_gradient_report.h \
-	%D%/check/check_gradient_report.c \
-	%D%/check/check_hooks.c \
-	%D%/check/check_info.c \
 	%D%/check/check_instance.c \
 	%D%/check/check_items.c \
 	%D%/check/check_items.h \
 	%D%/check/check_load.c \
 	%D%/check/check_pure.c \
-	%D%/check/check_report.c \
-	%D%/check/check_report.h \
-	%D%/check/check_rl.c \
-	%D%/check/check_rl.h \
+	%D%/check/check_steps.c \
+	%D%/check/check_steps.h \
 	%D%/check/check_sweeps.c \
 	%D%/check/check_run.c \
 	%D%/check/check_run.h \
-	%D%/check/check_scene.c \
-	%D%/check/check_score.c \
-	%D%/check/check_search.c \
 	%D%/check/check_tests.h \
-	%D%/check/check_variables.c \
+	%D%/check/check_search.c \
+	%D%/check/check_extensions.c \
 	%D%/difference/finite_difference.c \
 	%D%/difference/finite_difference.h \
 	%D%/difference/gradient_claim.c \
 	%D%/difference/gradient_claim.h \
-	%D%/difference/gradient_seam.c \
-	%D%/difference/gradient_seam.h \
-	%D%/difference/slope_fit.c \
-	%D%/difference/slope_fit.h \
-	%D%/catalog/describe.c \
-	%D%/catalog/describe.h \
-	%D%/catalog/plugin_list.c \
-	%D%/catalog/plugin_list.h
+	%D%/catalog/catalog.c \
+	%D%/catalog/catalog.h
+
 
 # What draws a run when it has ended: all that dshost-picture needs, so that a first result does not wait for the rest.
 noinst_LTLIBRARIES += tools/libpictures.la
@@ -284,8 +236,6 @@ tools_libpictures_la_SOURCES = \
 	%D%/results/results.h \
 	%D%/results/settings_text.c \
 	%D%/results/settings_text.h \
-	%D%/episode/best_episode.c \
-	%D%/episode/best_episode.h \
 	%D%/episode/episode.c \
 	%D%/episode/episode.h \
 	%D%/view/page_files.h \
@@ -315,17 +265,9 @@ libexec_dshost_doctor_SOURCES = tools/catalog/cmd_doctor.c
 libexec_dshost_eval_SOURCES = \
 	tools/eval/cmd_eval.c \
 	tools/eval/eval_channels.c \
-	tools/eval/eval_images.c \
-	tools/eval/eval_images.h \
 	tools/eval/eval_gradient.c \
-	tools/eval/eval_gradient.h \
 	tools/eval/eval_policy.c \
-	tools/eval/eval_policy.h \
-	tools/eval/eval_channels.h \
-	tools/eval/eval_fit.c \
-	tools/eval/eval_fit.h \
-	tools/eval/eval_intervals.c \
-	tools/eval/eval_intervals.h
+	tools/eval/eval.h
 if HAVE_PNG
 libexec_dshost_eval_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS) -DEVAL_LIBPNG=1
 libexec_dshost_eval_LDADD = $(LDADD) $(PNG_LIBS)
@@ -335,7 +277,7 @@ libexec_dshost_gradients_SOURCES = tools/gradients/cmd_gradients.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
 libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c
-libexec_dshost_merge_SOURCES = tools/merge/cmd_merge.c
+libexec_dshost_merge_SOURCES = tools/bench/cmd_merge.c
 libexec_dshost_new_SOURCES = tools/catalog/cmd_new.c tools/catalog/new_files.h
 nodist_libexec_dshost_new_SOURCES = tools/catalog/new_files.c
 libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
@@ -354,7 +296,7 @@ libexec_dshost_view_SOURCES = \
 	tools/view/view_formats.c
 
 # Scenes as pixels, for programs.
-tools_libtools_la_SOURCES += %D%/eval/frames.c %D%/eval/frames.h
+tools_libtools_la_SOURCES +=
 pkglibexec_PROGRAMS += libexec/dshost-frames
 libexec_dshost_frames_SOURCES = tools/eval/cmd_frames.c
 

@@ -204,7 +204,7 @@ good "a table" eval $torus --trajectory t.csv
 result $? "has a row per frame with metrics and poses"
 for f in t.txt t.zip a.npz/t.json; do
 	# shellcheck disable=SC2086
-	bad 2 "--trajectory $f: give a name that ends with .npz" eval $torus --trajectory "$f"
+	bad 2 "--trajectory $f: use a file name that ends with .npz" eval $torus --trajectory "$f"
 	[ ! -e "$f" ]
 	result $? "nothing is written"
 done
@@ -226,8 +226,8 @@ good "a picture where there is no scene" eval --env analytic --picture x.png
 result $? "shows the point as a PNG"
 # shellcheck disable=SC2086
 bad 6 "missing/p.png: cannot write" eval $torus --picture missing/p.png
-bad 2 "--picture p.jpg: only PNG is drawn" eval --env analytic --picture p.jpg
-bad 2 "--picture a.b/p.svg: only PNG is drawn" eval --env analytic --picture a.b/p.svg
+bad 2 "--picture p.jpg: only PNG is supported" eval --env analytic --picture p.jpg
+bad 2 "--picture a.b/p.svg: only PNG is supported" eval --env analytic --picture a.b/p.svg
 # shellcheck disable=SC2086
 bad 6 "/dev/full: cannot write: No space left on device" eval $torus --picture /dev/full
 
@@ -252,7 +252,7 @@ if [ -f "$faulty" ]; then
     [ $status -eq 0 ] && [ "$(field outcome)" = '"bad_gradient"' ] && [ "$(field gradient)" = null ] && [ "$(field loss)" = 0.5 ]
     result $? "a bad gradient leaves the loss"
     run "$dshost" eval --env "$faulty" --set env.fault=nangrad --gradient --fd
-    [ $status -eq 8 ] && grep -q "^dshost: error: faulty: there is no gradient to hold against differences: ." err
+    [ $status -eq 8 ] && grep -q "^dshost: error: faulty: no gradient to compare with finite differences: ." err
     result $? "and is none that differences agree with"
     run "$dshost" eval --env "$faulty" --set env.fault=nograd --gradient --json
     [ $status -eq 0 ] && [ "$(field outcome)" = '"bad_gradient"' ]
@@ -324,7 +324,7 @@ if pkg-config --exists libpng; then
     awk -v own="$(field loss)" -v loss="$loss" 'BEGIN { exit !(loss > 1e-4 && own < 1e-6) }'
     result $? "is one's own, to 8 bits"
     # shellcheck disable=SC2086
-    bad 2 'no image among its channels' eval --env spring_cage --images unseen
+    bad 2 'has no image channel' eval --env spring_cage --images unseen
     [ ! -e unseen ]
     result $? "makes no folder then"
     mkdir -p locked && : > locked/file

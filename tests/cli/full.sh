@@ -29,7 +29,7 @@ status 0 "what is there is read" "$dshost" export disk/run --format csv --out th
 [ "$(wc -l <there.csv)" -gt 1000 ]
 result $? "all of it"
 "$dshost" doctor disk/run >"$tmp/out" 2>"$tmp/err"
-has "disk/run: $(($(wc -l <there.csv) - 1)) evaluations, each as it was written" "and whole"
+has "disk/run: $(($(wc -l <there.csv) - 1)) evaluations, intact" "and whole"
 mount -o remount,size=40m disk
 status 0 "with room it goes on" "$dshost" resume disk/run
 "$dshost" --env analytic --opt rand --budget 60000 --pictures no --out whole >/dev/null 2>&1

@@ -29,7 +29,7 @@ refuse '[bench]\nenvs = analytic\n' 'a.ini:1: [bench] is of an experiment file, 
 refuse '[run]\nenv = analytic\n[env torus]\n' 'a.ini:3: [env torus] is of an experiment file'
 refuse '[run]\nenv = analytic # ours\n' "a.ini:2: env = analytic # ours: no plugin has such a name (a comment behind a value begins with ' ;')"
 printf '[run]\nenv = analytic\nopt = rand\n[env]\ndim = 3\n' > a.ini
-bad 3 "a.ini: a file of settings for one run, not an experiment: dshost run --config a.ini" bench a.ini
+bad 3 "a.ini: contains settings for one run, not an experiment: use dshost run --config a.ini" bench a.ini
 printf '[bench]\nenvs = analytic\nopts = rand\n[walk]\n' > a.ini
 bad 3 "a.ini:4: unknown section [walk]" bench a.ini
 refuse '[run\n' "a.ini:1: section without ']'"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "config/params.h"
-#include "catalog/describe.h"
+#include "catalog/catalog.h"
 #include "plugin/descriptor.h"
 #include "tests/fuzz/fuzz.h"
 

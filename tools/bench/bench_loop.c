@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_loop.c - the queue at work, on one or on many machines. */
+/* bench_loop.c - works through the queue, on one or many machines. */
 #include "config.h"
 
 #include "bench/bench_loop.h"
@@ -16,11 +16,11 @@
 #include "bench/bench_work.h"
 
 enum {
-    HELLO = 1, /* rank -> 0: what it thinks the experiment is */
+    HELLO = 1, /* rank -> 0: fingerprint of the experiment */
     ASK,       /* rank -> 0: a slot is free */
-    EVENT,     /* rank -> 0: a run got on, or ended */
-    HALT,      /* both ways: a signal came, end the runs */
-    RUN,       /* 0 -> rank: do this run */
+    EVENT,     /* rank -> 0: a run has progressed or ended */
+    HALT,      /* both ways: a signal arrived, end the runs */
+    RUN,       /* 0 -> rank: start this run */
     QUIT,      /* 0 -> rank: all is done */
     ALIVE,     /* both ways: every ALIVE_NS */
 };
@@ -29,10 +29,10 @@ enum { WAIT_ALONE_MS = 200, WAIT_MS = 3, PROGRESS_NS = 500000000, LOCKED_MS = 10
 
 static const uint64_t ALIVE_NS = 1000000000;
 
-/* Times that ranks are patient with rank 0, which may have to write to a slow disk. */
+/* Ranks wait this many times longer for rank 0, which may have to write to a slow disk. */
 enum { LEADER_PATIENCE = 5 };
 
-/* A rank that is silent for so long is lost: what it had in hand goes back to the queue. */
+/* A rank that is silent for this long is lost: its runs return to the queue. */
 static uint64_t patience_ns(void)
 {
     const char *text = getenv("DS_RANK_TIMEOUT");
@@ -73,7 +73,7 @@ void ds_bench_dismiss(const ds_ranks *ranks)
 
 /* ---- agreement ---- */
 
-/* FNV-1a of the effective experiment, so that a rank with another file or other plugins is found out. */
+/* FNV-1a of the effective experiment, which detects ranks with another file or other plugins. */
 static uint64_t digest_of(const ds_bench_plan *p)
 {
     ds_error e = {0, ""};
@@ -119,11 +119,10 @@ int ds_bench_agree(const ds_bench_plan *plan, const ds_ranks *ranks, int status,
         if (status == 0 && m.status != 0) {
             status = ds_fail(e, m.status, "rank %d: %.900s", from, m.text);
         } else if (status == 0 && m.digest != mine) {
-            status = ds_fail(
-                e, DS_EXIT_CONFIG,
-                "rank %d sees another experiment than rank 0: its %s, or the versions or parameters of its "
-                "plugins, differ; install the same everywhere",
-                from, plan->path);
+            status = ds_fail(e, DS_EXIT_CONFIG,
+                             "rank %d sees another experiment than rank 0: its %s, or the versions or "
+                             "parameters of its plugins, differ; install the same everywhere",
+                             from, plan->path);
         }
     }
     say_all(ranks, status == 0 ? HELLO : QUIT);
@@ -137,12 +136,12 @@ typedef struct leader {
     const ds_ranks *ranks;
     ds_bench_work *work;
     size_t *asked; /* free slots of every rank that wait for a run */
-    size_t slots;  /* of all ranks, as far as they have asked */
+    size_t slots;  /* of all ranks that have asked */
     size_t *of_rank;
-    int *owner;      /* rank of every run that is at work elsewhere, else 0 */
-    uint64_t *heard; /* ds_clock_ns() of the last message of every rank; 0 = it is lost */
-    char *told;      /* lost ranks that spoke again, and were sent home */
-    uint64_t looked; /* ds_clock_ns() when the ranks were looked at */
+    int *owner;      /* rank that does the run, or 0 */
+    uint64_t *heard; /* ds_clock_ns() of the last message of every rank; 0 = lost */
+    char *told;      /* lost ranks that were heard again, and dismissed */
+    uint64_t looked; /* ds_clock_ns() of the last check of the ranks */
     uint64_t patience, shown, alive;
     int halted;
     int status;
@@ -159,20 +158,20 @@ static void note(leader *l, const ds_bench_event *v)
     }
     l->owner[v->run] = 0;
     ds_bench_ended(s, v->run, v->status, v->error);
-    if (v->status == DS_EXIT_LOCKED) { /* the one who has it may be about to end */
+    if (v->status == DS_EXIT_LOCKED) { /* its owner may be about to end */
         ds_sleep_ms(LOCKED_MS);
     }
     if (r->state == DS_BENCH_FAILED) {
         char *name = ds_bench_run_name(s->plan, v->run);
         ds_log(DS_LOG_WARNING, NULL, "%s failed (status %d): %s", name != NULL ? name : "?", r->status,
-               r->error != NULL ? r->error : "it said nothing");
+               r->error != NULL ? r->error : "no message");
         free(name);
         int rc = ds_bench_state_write(s, 1, l->e);
         l->status = l->status != 0 ? l->status : rc;
     }
 }
 
-/* Begins a run; where it cannot be, *v says why, and 1 is returned. */
+/* Starts a run; on failure *v gives the reason, and 1 is returned. */
 static int begin_failed(ds_bench_work *work, size_t run, ds_bench_event *v)
 {
     ds_error why = {0, ""};
@@ -193,7 +192,7 @@ static void start_here(leader *l)
     }
 }
 
-/* Answers those who asked, as long as there is work. */
+/* Gives runs to the ranks that wait, while there are any. */
 static void start_elsewhere(leader *l)
 {
     for (int r = 1; !is_alone(l->ranks) && r < l->ranks->size; r++) {
@@ -206,7 +205,7 @@ static void start_elsewhere(leader *l)
     }
 }
 
-/* A rank that was given up lives: its runs are others' now, it saves and goes home. */
+/* A rank given up as lost is alive: others do its runs by now, so it must save and end. */
 static void send_home(leader *l, int rank)
 {
     if (!l->told[rank]) {
@@ -275,7 +274,7 @@ static void lose(leader *l, int rank, uint64_t silent)
 static void lose_silent(leader *l)
 {
     uint64_t now = ds_clock_ns();
-    int asleep = now - l->looked > l->patience / 2; /* we, not they */
+    int asleep = now - l->looked > l->patience / 2; /* this process was halted, not they */
     l->looked = now;
     for (int r = 1; !is_alone(l->ranks) && r < l->ranks->size; r++) {
         l->heard[r] = asleep && l->heard[r] != 0 ? now : l->heard[r];
@@ -285,7 +284,7 @@ static void lose_silent(leader *l)
     }
 }
 
-/* So that ranks whose leader is lost do not wait for ever. */
+/* Keeps ranks whose leader is lost from waiting forever. */
 static void say_alive(leader *l)
 {
     uint64_t now = ds_clock_ns();
@@ -329,7 +328,7 @@ static int open_leader(leader *l, size_t size, ds_error *e)
     return rc != 0 ? rc : ds_bench_state_write(l->state, 1, e);
 }
 
-/* Sends all ranks home; returns how many are lost. */
+/* Dismisses all ranks; returns how many are lost. */
 static size_t close_leader(leader *l, size_t size)
 {
     size_t lost = 0;
@@ -405,7 +404,7 @@ static void report(const ds_ranks *ranks, const ds_bench_event *v)
 
 static void begin_run(const ds_ranks *ranks, ds_bench_work *work, size_t run)
 {
-    /* Without a free slot: halted while it was on its way. */
+    /* Without a free slot: a stop arrived in the meantime. */
     ds_bench_event v = {.run = run, .ended = 1, .status = DS_EXIT_SIGTERM};
     if (ds_bench_work_free(work) == 0 || begin_failed(work, run, &v)) {
         report(ranks, &v);
@@ -426,7 +425,7 @@ static void halt_leader(const ds_ranks *ranks)
     ranks->send(ranks, 0, &m, sizeof(m));
 }
 
-/* What rank 0 says. */
+/* Handles a message of rank 0. */
 static void obey(const ds_ranks *ranks, ds_bench_work *work, follower *f)
 {
     message m;
@@ -444,7 +443,7 @@ static void obey(const ds_ranks *ranks, ds_bench_work *work, follower *f)
     }
 }
 
-/* Lets rank 0 know that we live. Returns whether it does: it may be lost, too. */
+/* Sends ALIVE to rank 0. Returns whether rank 0 is alive. */
 static int keep_touch(const ds_ranks *ranks, follower *f)
 {
     uint64_t now = ds_clock_ns();
@@ -479,7 +478,8 @@ int ds_bench_follow(const ds_bench_plan *plan, const ds_ranks *ranks, size_t *lo
         obey(ranks, work, &f);
         if (!f.quit && !keep_touch(ranks, &f)) {
             *lost = 1;
-            rc = ds_fail(e, DS_EXIT_IO, "rank %d: rank 0 is lost; the same command goes on", ranks->rank);
+            rc = ds_fail(e, DS_EXIT_IO, "rank %d: rank 0 is lost; run the same command again to continue",
+                         ranks->rank);
             break;
         }
         if (ds_bench_work_next(work, WAIT_MS, &v)) {

@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_state.c - the queue of an experiment and its file bench.json. */
+/* bench_state.c - the queue of an experiment, its file bench.json, and the time remaining. */
 #include "config.h"
 
 #include "bench/bench_state.h"
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/log.h"
+#include "progress/progress.h"
 #include "results/results.h"
 #include "store/run_folder.h"
 
-enum { WAITS_MAX = 50 /* times that a locked run is tried again */ };
+enum { WAITS_MAX = 50 /* attempts at a locked run */ };
 static const double WRITE_EVERY = 2.0;
 
-/* ---- looking at folders ---- */
+/* ---- reading folders ---- */
 
 /* Did a run end at a limit that has been raised since? */
-static int goes_on(const ds_bench_plan *p, const ds_result *r)
+static int may_continue(const ds_bench_plan *p, const ds_result *r)
 {
     return (strcmp(r->ended, "budget") == 0 && r->evaluations < p->budget) ||
            (strcmp(r->ended, "time") == 0 && r->evaluations < p->budget &&
             (p->seconds <= 0 || r->wall_s < p->seconds));
 }
 
-/* Why a run is not tried again, and where to read more; to be freed. */
+/* Why a run is not repeated, and where to read more; to be freed. */
 static char *skipped_text(const ds_bench_plan *p, size_t run)
 {
     char *name = ds_bench_run_name(p, run);
     char *text = NULL;
     int bad = name == NULL || asprintf(&text,
-                                       "too many evaluations failed, see %s/%s.log; --retry tries it again, "
-                                       "as with a larger max_failed",
+                                       "too many evaluations failed, see %s/%s.log; --retry repeats the run, "
+                                       "and so does a larger max_failed",
                                        p->out, name) < 0;
     free(name);
     return bad ? NULL : text;
@@ -56,8 +59,8 @@ static void take_text(char **to, char **from)
     *from = NULL;
 }
 
-/* Takes over what the record of a run says that has come to an end. */
-static int look_at_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
+/* Copies the results from the record of a finished run. */
+static int read_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
 {
     ds_bench_run *r = &s->run[k];
     ds_result found;
@@ -78,7 +81,7 @@ static int look_at_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
         r->wall_s = found.wall_s;
         take_text(&r->arithmetic, &found.arithmetic);
         take_text(&r->processor, &found.processor);
-        if (ds_result_is_done(&found) && !goes_on(s->plan, &found)) {
+        if (ds_result_is_done(&found) && !may_continue(s->plan, &found)) {
             r->state = DS_BENCH_DONE;
         } else if (!retry && strcmp(found.ended, "too_many_failures") == 0) {
             r->state = DS_BENCH_FAILED;
@@ -101,7 +104,7 @@ int ds_bench_state_open(const ds_bench_plan *plan, int retry, ds_bench_state *ou
     for (size_t k = 0; k < plan->runs && rc == 0; k++) {
         int mine = ds_bench_is_mine(plan, k);
         out->run[k].best = (double)INFINITY;
-        rc = ds_bench_is_here(plan, k) ? look_at_run(out, k, retry && mine, e) : 0;
+        rc = ds_bench_is_here(plan, k) ? read_run(out, k, retry && mine, e) : 0;
         out->mine += mine;
         out->done += mine && out->run[k].state == DS_BENCH_DONE;
         out->failed += mine && out->run[k].state == DS_BENCH_FAILED;
@@ -152,12 +155,12 @@ void ds_bench_ended(ds_bench_state *s, size_t run, int status, const char *error
     ds_error e = {0, ""};
     s->running--;
     r->status = 0;
-    if (look_at_run(s, run, 0, &e) != 0) {
+    if (read_run(s, run, 0, &e) != 0) {
         fail_run(r, e.status, e.text);
     } else if (status == DS_EXIT_SIGINT || status == DS_EXIT_SIGTERM) {
         r->status = status;
     } else if (status == DS_EXIT_LOCKED && r->waits < WAITS_MAX) {
-        /* By a process that was killed just now, with its parent, or that works on the run by itself. */
+        /* Locked by a process that was just killed with its parent, or that works on this run alone. */
         r->state = DS_BENCH_OPEN;
         r->waits++;
         s->next = run < s->next ? run : s->next;
@@ -224,7 +227,7 @@ static json_t *run_json(const ds_bench_state *s, size_t k)
     return o;
 }
 
-/* Of all runs that bench.json lists. */
+/* Counts all runs in bench.json. */
 static json_t *counts_json(const ds_bench_state *s)
 {
     size_t all = 0, done = 0, failed = 0;
@@ -276,7 +279,7 @@ int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e)
     int rc = text == NULL || path == NULL ? ds_no_memory(e) : 0;
     if (rc == 0) {
         size_t len = strlen(text);
-        text[len] = '\n'; /* in place of the NUL: the length is given */
+        text[len] = '\n'; /* replaces the NUL: the length is stored */
         rc = ds_file_write_atomic(path, text, len + 1, e);
     }
     s->written = t;
@@ -285,4 +288,137 @@ int ds_bench_state_write(ds_bench_state *s, int now, ds_error *e)
     free(path);
     json_decref(o);
     return rc;
+}
+
+/* ---- time remaining, from finished and current runs ---- */
+
+enum { CELLS_SHOWN = 3 };
+
+/* Evaluations and their time. */
+typedef struct rate {
+    double evaluations, seconds;
+} rate;
+
+typedef struct cell_sum {
+    size_t all, done, running;
+    rate pace;
+    double left; /* seconds, INFINITY = unknown */
+} cell_sum;
+
+/* What is known of all cells at one moment. */
+typedef struct sums {
+    cell_sum *cell;
+    rate *env; /* pace of all cells of an environment */
+    double left;
+    size_t open;
+} sums;
+
+static void add_rate(rate *sum, const ds_bench_run *r, uint64_t now)
+{
+    if (r->state == DS_BENCH_RUNNING && r->evaluations > r->begun) {
+        sum->evaluations += (double)(r->evaluations - r->begun);
+        sum->seconds += 1e-9 * (double)(now - r->since);
+    } else if (r->state == DS_BENCH_DONE && isfinite(r->wall_s)) {
+        sum->evaluations += (double)r->evaluations;
+        sum->seconds += r->wall_s;
+    }
+}
+
+static void count_runs(const ds_bench_state *s, uint64_t now, sums *out)
+{
+    const ds_bench_plan *p = s->plan;
+    for (size_t k = 0; k < p->runs; k++) {
+        const ds_bench_run *r = &s->run[k];
+        cell_sum *c = &out->cell[k % p->cells];
+        if (ds_bench_is_here(p, k)) {
+            add_rate(&c->pace, r, now);
+            add_rate(&out->env[p->cell[k % p->cells].env], r, now);
+        }
+        if (ds_bench_is_mine(p, k)) {
+            c->all++;
+            c->running += r->state == DS_BENCH_RUNNING;
+            c->done += r->state >= DS_BENCH_DONE;
+            out->open += r->state < DS_BENCH_DONE;
+        }
+    }
+}
+
+/* Remaining time of a run, limited by its time limit. */
+static double left_of(const ds_bench_plan *p, const ds_bench_run *r, double pace, uint64_t now)
+{
+    double left = r->evaluations < p->budget ? (double)(p->budget - r->evaluations) * pace : 0.0;
+    double spent = r->state == DS_BENCH_RUNNING ? 1e-9 * (double)(now - r->since) : 0.0;
+    return p->seconds > 0 ? fmin(left, fmax(0.0, p->seconds - spent)) : left;
+}
+
+/* If no run of a cell gives its pace, uses that of the environment's other cells. */
+static void add_times(const ds_bench_state *s, uint64_t now, sums *out)
+{
+    const ds_bench_plan *p = s->plan;
+    for (size_t k = 0; k < p->runs; k++) {
+        cell_sum *c = &out->cell[k % p->cells];
+        if (!ds_bench_is_mine(p, k) || s->run[k].state >= DS_BENCH_DONE) {
+            continue;
+        }
+        const rate *r = c->pace.evaluations > 0 ? &c->pace : &out->env[p->cell[k % p->cells].env];
+        double pace = r->evaluations > 0 ? r->seconds / r->evaluations : (double)INFINITY;
+        double left = left_of(p, &s->run[k], pace, now);
+        c->left += left;
+        out->left += left;
+    }
+}
+
+double ds_bench_parallel(double seconds, size_t open, size_t slots)
+{
+    size_t most = open < slots ? open : slots;
+    return seconds / (double)(most > 0 ? most : 1);
+}
+
+/* In a narrow space, drop cells first, from the last one on. */
+static void print_sums(const ds_bench_state *s, const sums *all, size_t slots, char *out, size_t size)
+{
+    char time[32];
+    ds_piece piece[3 + CELLS_SHOWN + 1] = {{.weight = 20}, {.weight = 18}, {.weight = 19}};
+    size_t shown = 0, more = 0;
+    ds_duration_text(ds_bench_parallel(all->left, all->open, slots), time, sizeof(time));
+    snprintf(piece[0].text, sizeof piece[0].text, "%zu of %zu runs done", s->done, s->mine);
+    snprintf(piece[0].brief, sizeof piece[0].brief, "%zu/%zu runs", s->done, s->mine);
+    if (s->failed > 0) {
+        snprintf(piece[1].text, sizeof piece[1].text, ", %zu failed", s->failed);
+    }
+    snprintf(piece[2].text, sizeof piece[2].text, ", %s left", time);
+    for (size_t i = 0; i < s->plan->cells; i++) {
+        const cell_sum *c = &all->cell[i];
+        if (c->running == 0) {
+            continue;
+        }
+        if (shown == CELLS_SHOWN) {
+            more++;
+            continue;
+        }
+        ds_piece *p = &piece[3 + shown++];
+        p->weight = 10 - (int)shown;
+        ds_duration_text(c->left / (double)c->running, time, sizeof(time));
+        snprintf(p->text, sizeof p->text, "; %.90s %zu/%zu, %s", s->plan->cell[i].name, c->done, c->all,
+                 time);
+    }
+    if (more > 0) {
+        snprintf(piece[3 + CELLS_SHOWN].text, sizeof piece[0].text, "; and %zu more", more);
+    }
+    ds_pieces_line(out, size, ds_log_columns(), piece, sizeof piece / sizeof *piece);
+}
+
+void ds_bench_progress(const ds_bench_state *s, size_t slots, char *out, size_t size)
+{
+    uint64_t now = ds_clock_ns();
+    sums all = {.cell = calloc(s->plan->cells, sizeof(*all.cell)),
+                .env = calloc(s->plan->variants[DS_BENCH_ENV], sizeof(*all.env))};
+    out[0] = '\0';
+    if (all.cell != NULL && all.env != NULL) {
+        count_runs(s, now, &all);
+        add_times(s, now, &all);
+        print_sums(s, &all, slots, out, size);
+    }
+    free(all.cell);
+    free(all.env);
 }

@@ -1,35 +1,190 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_trial.c - `dshost bench --dry-run`. */
+/* bench_trial.c - `dshost bench --dry-run`: what an experiment will cost, from trial evaluations and
+ * searches. */
 #include "config.h"
 
 #include "bench/bench_trial.h"
 
+#include <diffsim/ext/steps.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <diffsim/helper/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/stop.h"
-#include "bench/optimizer_cost.h"
+#include "embed/embed.h"
 #include "evaluate/pool.h"
 #include "plugin/descriptor.h"
 #include "run/run.h"
 
-/* Seconds of one evaluation of an environment. */
+/* ---- time of an optimizer itself ---- */
+
+/* Trial searches run in a child process, which may crash, and is killed at the limit. */
+
+enum { PATIENCE = 10 /* this many times the limit, for one call between two looks at the clock */ };
+
+/* Own time up to evaluation `used`, seconds. */
+typedef struct moment {
+    double used, s;
+} moment;
+
+typedef struct watch {
+    ds_search *search;
+    uint64_t n;
+    double *loss, *grad; /* of the current batch */
+    moment *moment;      /* one per batch */
+    size_t count, room;
+} watch;
+
+/* A bowl with ripples, on which no optimizer is finished at once. */
+static double stand_in(uint64_t n, const double *x, double *gradient)
+{
+    double sum = 0.0;
+    for (uint64_t i = 0; i < n; i++) {
+        double d = x[i] - 0.3;
+        sum += d * d + 0.1 * (1.0 - cos(12.0 * d));
+        gradient[i] = 2.0 * d + 1.2 * sin(12.0 * d);
+    }
+    return sum;
+}
+
+/* 0 without memory. */
+static int answer(watch *w, uint64_t count, const double *x)
+{
+    double *loss = realloc(w->loss, count * sizeof *loss),
+           *grad = realloc(w->grad, count * w->n * sizeof *grad);
+    w->loss = loss != NULL ? loss : w->loss;
+    w->grad = grad != NULL ? grad : w->grad;
+    if (loss == NULL || grad == NULL) {
+        return 0;
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        loss[k] = stand_in(w->n, x + k * w->n, grad + k * w->n);
+    }
+    return ds_search_tell(w->search, loss, grad) == DS_OK;
+}
+
+static int remember(watch *w, double s)
+{
+    if (w->count == w->room) {
+        size_t room = 2 * w->room + 256;
+        moment *m = realloc(w->moment, room * sizeof *m);
+        if (m == NULL) {
+            return 0;
+        }
+        w->moment = m;
+        w->room = room;
+    }
+    w->moment[w->count++] = (moment){(double)ds_search_used(w->search), s};
+    return 1;
+}
+
+/* Time of the whole search: measured if it ends within the limit, else extrapolated. */
+static double follow_search(watch *w, uint64_t budget, double limit)
+{
+    const double *x;
+    uint64_t count;
+    uint32_t want;
+    double s = 0.0;
+    while (s < limit) {
+        uint64_t begin = ds_clock_ns();
+        ds_status status = ds_search_ask(w->search, &count, &x, &want);
+        s += 1e-9 * (double)(ds_clock_ns() - begin);
+        if (status != DS_OK) {
+            return s;
+        }
+        if (!remember(w, s) || !answer(w, count, x)) {
+            return (double)INFINITY;
+        }
+    }
+    const moment *last = &w->moment[w->count - 1], *half = last;
+    while (half > w->moment && half->used > 0.5 * last->used) {
+        half--;
+    }
+    double grown = last->used > 0 ? log(last->s / half->s) / log(last->used / half->used) : 1.0;
+    double power = isfinite(grown) ? fmin(fmax(grown, 1.0), 3.0) : 1.0;
+    return last->used > 0 ? last->s * pow((double)budget / last->used, power) : (double)INFINITY;
+}
+
+static double search_for(const ds_module *optimizer, const ds_settings *settings, uint64_t n, uint64_t budget,
+                         int has_gradient, double limit)
+{
+    double own = (double)INFINITY, *bound = calloc(2 * n, sizeof *bound);
+    ds_error ignored = {0, ""};
+    watch w = {.n = n};
+    for (uint64_t i = 0; bound != NULL && i < n; i++) {
+        bound[i] = -1.0;
+        bound[n + i] = 1.0;
+    }
+    if (bound != NULL) {
+        const ds_search_options o = {.struct_size = sizeof o,
+                                     .has_gradient = (uint32_t)has_gradient,
+                                     .n = n,
+                                     .lower = bound,
+                                     .upper = bound + n,
+                                     .budget = budget};
+        w.search = ds_search_start(optimizer, settings, &o, &ignored);
+    }
+    if (w.search != NULL) {
+        own = follow_search(&w, budget, limit);
+        ds_search_close(w.search);
+    }
+    free(w.loss);
+    free(w.grad);
+    free(w.moment);
+    free(bound);
+    return own;
+}
+
+/* Own time of one run of `budget` evaluations in `n` variables, seconds, without simulation: measured on a
+ * function that costs nothing, cut off after `limit` seconds, and extrapolated by the power of the
+ * evaluations with which the time has grown. INFINITY if the optimizer needs an environment (stepwise
+ * control). */
+static double optimizer_cost(const ds_module *optimizer, const ds_settings *settings, uint64_t n,
+                             uint64_t budget, int has_gradient, double limit)
+{
+    double own = (double)INFINITY;
+    int ends[2];
+    if (ds_desc_needs(optimizer->plugin->desc, DS_EXT_STEPS) || pipe(ends) != 0) {
+        return own;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        own = search_for(optimizer, settings, n, budget, has_gradient, limit);
+        _exit(write(ends[1], &own, sizeof own) == sizeof own ? 0 : 1);
+    }
+    close(ends[1]);
+    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+    if (child < 0 || poll(&p, 1, (int)(1000 * PATIENCE * limit)) != 1 ||
+        read(ends[0], &own, sizeof own) != sizeof own) {
+        own = (double)INFINITY;
+    }
+    close(ends[0]);
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
+    return own;
+}
+
+/* ---- time of an environment ---- */
 typedef struct trial_cost {
     uint64_t n;            /* variables */
-    double loss, gradient; /* without and with gradient; INFINITY = it failed, or there is none */
-    int status;            /* exit status where it cannot be made at all */
+    double loss, gradient; /* without and with gradient; INFINITY = failed, or not available */
+    int status;            /* exit status if it cannot be created */
     char error[400];
 } trial_cost;
 
-enum { POINTS = 4 /* the first one warms up */ };
-static const double ENOUGH_S = 2.0; /* no further point of an environment when this time is spent */
-static const double OWN_S = 0.3;    /* of one search that shows what an optimizer itself takes */
+enum { POINTS = 4 /* including one to warm up */ };
+static const double ENOUGH_S = 2.0; /* no further point after this time */
+static const double OWN_S = 0.3;    /* time limit of a trial search */
 
 typedef struct timing {
     double wall;
@@ -47,7 +202,7 @@ static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
     return 0;
 }
 
-/* Mean time of random points; INFINITY where the first one fails. */
+/* Mean time of random points; INFINITY if the first one fails. */
 static double measure(ds_pool *pool, uint32_t want, double *x, char *why, size_t room)
 {
     const ds_pool_env *env = ds_pool_env_of(pool);
@@ -78,7 +233,7 @@ static double measure(ds_pool *pool, uint32_t want, double *x, char *why, size_t
     return count > 0 ? sum / count : first;
 }
 
-/* Evaluates a few points of an environment (variant `env`), for a few seconds at most. */
+/* Evaluates some points of an environment (variant `env`), for a few seconds at most. */
 static void evaluate_trial(const ds_bench_plan *plan, size_t env, trial_cost *out)
 {
     const ds_bench_variant *v = &plan->variant[DS_BENCH_ENV][env];
@@ -121,13 +276,13 @@ static void evaluate_trial(const ds_bench_plan *plan, size_t env, trial_cost *ou
 /* One row of the table. */
 typedef struct row {
     size_t runs, done, failed;
-    double evaluations; /* left */
-    double each;        /* seconds of one evaluation, INFINITY = not known */
-    double own;   /* seconds of the optimizer itself in one run; INFINITY = not known; 0 = part of `each` */
-    int measured; /* by runs that are there, not by a trial */
+    double evaluations; /* remaining */
+    double each;        /* seconds per evaluation, INFINITY = unknown */
+    double own;   /* own time of the optimizer per run, seconds; INFINITY = unknown; 0 = included in `each` */
+    int measured; /* from existing runs, not from a trial */
 } row;
 
-/* Times of optimizers that have been measured; they depend on the problem's size alone. */
+/* Measured optimizer times, which depend only on the problem's size. */
 typedef struct own_time {
     size_t opt;
     uint64_t n;
@@ -156,8 +311,8 @@ static double own_of(estimate *q, size_t cell)
             return q->own[i].s;
         }
     }
-    fflush(stdout); /* nothing that waits there is written twice by the process that searches */
-    t.s = ds_optimizer_cost(opt->module, &opt->part->settings, t.n, p->budget, t.gradient, OWN_S);
+    fflush(stdout); /* so that buffered text is not written twice */
+    t.s = optimizer_cost(opt->module, &opt->part->settings, t.n, p->budget, t.gradient, OWN_S);
     q->own[q->owns++] = t;
     return t.s;
 }
@@ -195,13 +350,13 @@ static row make_row(estimate *q, size_t cell)
     return r;
 }
 
-/* Seconds of all evaluations of a run; what is not known is left out. */
+/* Time of all evaluations of a run; unknown parts are left out. */
 static double budget_seconds(const ds_bench_plan *p, const row *r)
 {
     return r->each * (double)p->budget + (isfinite(r->own) ? r->own : 0.0);
 }
 
-/* The same with the limit of a run's time, and those of all runs that are left. */
+/* The same with the time limit of a run, and for all remaining runs. */
 static double run_seconds(const ds_bench_plan *p, const row *r)
 {
     double s = budget_seconds(p, r);
@@ -250,7 +405,7 @@ static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, in
     char one[32], many[32];
     ds_duration_text(seconds, one, sizeof(one));
     ds_duration_text(ds_bench_parallel(seconds, open_runs(sum), (size_t)p->jobs), many, sizeof(many));
-    printf("\n%zu runs in %zu cells, %zu done, %zu failed; %.0f evaluations are left: %s%s of computing, "
+    printf("\n%zu runs in %zu cells, %zu done, %zu failed; %.0f evaluations remaining: %s%s of computing, "
            "%s%s with %lld at a time\n",
            sum->runs, ds_bench_wanted_cells(p), sum->done, sum->failed, sum->evaluations,
            unknown ? "at least " : "", one, unknown ? "at least " : "", many, (long long)p->jobs);
@@ -260,7 +415,7 @@ static void print_sum(const ds_bench_plan *p, const row *sum, double seconds, in
            p->out);
 }
 
-/* The first environment that cannot be made: the experiment would end with its status. */
+/* The first environment that cannot be created: the experiment would end with its status. */
 static int broken_status(const ds_bench_plan *p, const trial_cost *cost, ds_error *e)
 {
     for (size_t i = 0; i < p->variants[DS_BENCH_ENV]; i++) {
@@ -315,7 +470,7 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
         row r = make_row(&q, c);
         int sig = atomic_load(&ds_stop_flag);
         if (sig != 0) {
-            rc = ds_fail(e, 128 + sig, "stopped by a signal: the estimate is not complete");
+            rc = ds_fail(e, 128 + sig, "stopped by a signal: the estimate is incomplete");
             break;
         }
         sum.runs += r.runs;

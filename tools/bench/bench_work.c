@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_work.c - child processes with their messages. */
+/* bench_work.c - the child processes of runs, and their messages. */
 #include "config.h"
 
 #include "bench/bench_work.h"
@@ -31,7 +31,7 @@ typedef struct child {
     char line[LINE_BYTES]; /* begun */
     size_t length;
     char error[400];
-    char log[LOG_BYTES]; /* the last that it said */
+    char log[LOG_BYTES]; /* the last error message */
     size_t logged;
 } child;
 
@@ -46,18 +46,17 @@ int ds_bench_work_open(const ds_bench_plan *plan, size_t slots, ds_bench_work **
 {
     uint64_t limit, need;
     if (!ds_files_reserve((uint64_t)FILES_PER_SLOT * slots + DS_FILES_SPARE, &limit, &need) && slots > 1) {
-        return ds_fail(
-            e, DS_EXIT_IO,
-            "bench: %zu runs at once need %llu open files, but only %llu are allowed (ulimit -n); use "
-            "fewer jobs, or raise the limit",
-            slots, (unsigned long long)need, (unsigned long long)limit);
+        return ds_fail(e, DS_EXIT_IO,
+                       "bench: %zu runs at once need %llu open files, but only %llu are allowed (ulimit -n): "
+                       "use fewer jobs, or raise the limit",
+                       slots, (unsigned long long)need, (unsigned long long)limit);
     }
     ds_bench_work *w = calloc(1, sizeof(*w));
     if (w == NULL || (w->slot = calloc(slots, sizeof(*w->slot))) == NULL) {
         free(w);
         return ds_no_memory(e);
     }
-    /* The runs that go on find in their records what the plan has named. */
+    /* Resumed runs read the plugins named by the plan from their records. */
     for (int which = 0; which < 2; which++) {
         for (size_t i = 0; i < plan->variants[which]; i++) {
             ds_trust_named(plan->variant[which][i].part->plugin, 0, 1);
@@ -81,7 +80,7 @@ size_t ds_bench_work_busy(const ds_bench_work *w)
 
 /* ---- start ---- */
 
-/* A command line in the making. */
+/* A command line under construction. */
 typedef struct arguments {
     char *item[ARGS_MAX + 1];
     size_t count;
@@ -94,7 +93,7 @@ static void add_argument(arguments *a, const char *text)
     a->count += !a->bad;
 }
 
-/* "--max-failed" of "max_failed", and its value. */
+/* "--max-failed" for "max_failed", and its value. */
 static void add_flag(arguments *a, const char *key, const char *value)
 {
     char flag[64];
@@ -106,8 +105,8 @@ static void add_flag(arguments *a, const char *key, const char *value)
     add_argument(a, value);
 }
 
-/* Of a run that ended because its time was over: what is left of a larger limit, since every process that
- * works on a run counts from its start. */
+/* For a run that ended at its time limit: the remaining part of a larger limit, since every process counts
+ * from its own start. */
 static double seconds_left(const char *folder, double limit)
 {
     ds_result r;
@@ -120,7 +119,7 @@ static double seconds_left(const char *folder, double limit)
     return left;
 }
 
-/* `dshost run` on the run.ini of its cell; where there is a record, `dshost resume` with what that takes. */
+/* `dshost run` with the run.ini of its cell, or `dshost resume` if there is a record. */
 static int make_arguments(const ds_bench_plan *p, size_t run, const char *folder, arguments *a, ds_error *e)
 {
     char number[32];
@@ -174,13 +173,13 @@ int ds_bench_work_start(ds_bench_work *w, size_t run, ds_error *e)
     int rc = folder == NULL ? ds_no_memory(e) : ds_folder_check_below(w->plan->out, folder, e);
     rc = rc != 0 ? rc : make_arguments(w->plan, run, folder, &a, e);
     if (rc == 0 && pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "cannot make a pipe: %s%s", strerror(errno),
+        rc = ds_fail(e, DS_EXIT_IO, "cannot create a pipe: %s%s", strerror(errno),
                      errno == EMFILE ? " (ulimit -n)" : "");
     }
     if (rc == 0) {
-        fcntl(pipes[1], F_SETFL, 0); /* the child may block, we must not */
+        fcntl(pipes[1], F_SETFL, 0); /* the child may block, this process must not */
         const int fd[] = {-1, -1, pipes[1]};
-        /* A group of its own: Ctrl-C on the terminal is for us, who pass it on. */
+        /* Its own process group: Ctrl-C on the terminal reaches this process, which passes it on. */
         int code = ds_program_start(ds_program_self(), a.item, fd, 3, DS_PROGRAM_GROUP, &c->pid);
         if (code != 0) {
             c->pid = 0;
@@ -219,7 +218,7 @@ static void keep(child *c, const char *text, size_t n)
     c->logged += n;
 }
 
-/* Takes a complete line. The progress line of a run has "57/1000, best loss": evaluations so far. */
+/* Handles a complete line. A progress line has "57/1000, best loss": evaluations so far. */
 static uint64_t take_line(child *c)
 {
     static const char error[] = "dshost: error: ";
@@ -242,7 +241,7 @@ static uint64_t take_line(child *c)
     return strtoull(p, NULL, 10);
 }
 
-/* Reads what is there; 1 = the child is gone. */
+/* Reads what has arrived; 1 = the child is gone. */
 static int read_child(child *c, uint64_t *evaluations)
 {
     char text[4096];
@@ -263,7 +262,7 @@ static int read_child(child *c, uint64_t *evaluations)
     return n == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-/* Keeps what a failed run said beside its folder, or removes what an earlier failure left. */
+/* Keeps the messages of a failed run next to its folder, or removes those of an earlier failure. */
 static void write_log(const ds_bench_work *w, const child *c, int failed)
 {
     char *folder = ds_bench_run_folder(w->plan, c->run);
@@ -307,14 +306,13 @@ int ds_bench_work_next(ds_bench_work *w, int ms, ds_bench_event *out)
         return 0;
     }
     size_t n =
-        0; /* poll() takes no more descriptors than may be open: those of the children that there are */
+        0; /* poll() accepts no more descriptors than may be open: pass those of existing children only */
     for (size_t i = 0; i < w->slots; i++) {
         if (w->slot[i].pid != 0) {
             fds[n++] = (struct pollfd){w->slot[i].fd, POLLIN, 0};
         }
     }
-    const int blind =
-        poll(fds, n, ms) < 0 && errno != EINTR; /* they are looked at all the same, at intervals */
+    const int blind = poll(fds, n, ms) < 0 && errno != EINTR; /* checked anyway, at intervals */
     if (blind) {
         ds_sleep_ms(BLIND_MS);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_bench.c - `dshost bench`: an experiment from a file, and the hidden command of its runs. */
+/* cmd_bench.c - `dshost bench`: runs an experiment from a file; and the internal command of its runs. */
 #include "config.h"
 
 #include <errno.h>
@@ -27,50 +27,39 @@ typedef struct request {
     const char *path;
     ds_settings flags, sets;
     ds_bench_choice choice;
-    char *only; /* of all flags --only */
+    char *only; /* all --only flags, joined */
     int dry, retry, json, help;
 } request;
 
 static void usage(void)
 {
-    printf("usage: dshost bench FILE.ini [OPTIONS]\n\n"
-           "Runs an experiment: every environment with every optimizer and every seed, each an ordinary run "
-           "in a folder\n"
-           "OUT/ENV/OPT/seed-K. The same command again goes on where it ended, and does what is new in the "
-           "file.\n\n"
-           "  --dry-run       print the cells and an estimate of the time, from a few trial evaluations\n"
-           "  --jobs N        runs at the same time; 0 = as many as fit on the processors [0]\n"
-           "  --out DIR       result folder [results/FILE without .ini]\n"
-           "  --only PATTERN  only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
-           "  --budget N      evaluations of every run, instead of [run] budget\n"
-           "  --runs N        runs of every cell, instead of [bench] runs\n"
-           "  --seed N        seed of the first run, instead of [bench] seed; no gap to those in OUT\n"
-           "  --set run.K=V   another setting of [run]\n"
-           "  --skip-missing  leave out environments and optimizers that cannot be loaded\n"
-           "  --retry         also runs that ended because too many evaluations failed\n"
-           "  --shard I/N     only part I of N of the runs, in OUT-IofN; `dshost merge` puts the parts "
-           "together\n"
-           "  --json          print bench.json, or with --dry-run the estimate, as JSON\n\n"
-           "Under mpirun, rank 0 keeps the queue, and every rank works on --jobs runs (1 if not given).\n\n"
-           "The file has these sections:\n\n"
-           "  [bench]             what to run:\n");
+    printf("usage: dshost bench FILE.ini [OPTIONS]\n\nRuns an experiment: every environment with every "
+           "optimizer and every seed, each an ordinary run in a folder\nOUT/ENV/OPT/seed-K. Run the same "
+           "command again to continue, or after adding to the file.\n\n  --dry-run       print the cells and "
+           "an estimate of the time, from a few trial evaluations\n  --jobs N        runs at the same time; "
+           "0 = as many as fit on the processors [0]\n  --out DIR       result folder [results/FILE without "
+           ".ini]\n  --only PATTERN  only matching cells ENV/OPT, as in 'torus/*'; may be repeated, or "
+           "separated by commas\n  --budget N      evaluations of every run, instead of [run] budget\n  "
+           "--runs N        runs of every cell, instead of [bench] runs\n  --seed N        seed of the first "
+           "run, instead of [bench] seed; without a gap to the seeds in OUT\n  --set run.K=V   another "
+           "setting of [run]\n  --skip-missing  leave out environments and optimizers that cannot be "
+           "loaded\n  --retry         repeat runs that ended because too many evaluations failed\n  --shard "
+           "I/N     only part I of N of the runs, in OUT-IofN; `dshost merge` combines the parts\n  --json   "
+           "       print bench.json, or with --dry-run the estimate, as JSON\n\nUnder mpirun, rank 0 keeps "
+           "the queue, and every rank works on --jobs runs (1 if not given).\n\nThe file has these "
+           "sections:\n\n  [bench]             what to run:\n");
     for (int i = 0; ds_bench_schema[i] != NULL; i++) {
         printf("    %-17s %s", ds_bench_schema[i]->name, ds_bench_schema[i]->doc);
         printf(ds_bench_schema[i]->default_text[0] != '\0' ? " [%s]\n" : "\n",
                ds_bench_schema[i]->default_text);
     }
     printf("  [run]               settings of every run, as in `dshost help run`; jobs = 1 and pictures = "
-           "false by default\n"
-           "  [env A B]           parameters of the environments A and B; plugin = ID or PATH where the name "
-           "is not the id\n"
-           "  [opt A B]           the same for optimizers\n"
-           "  [sweep env A]       key = VALUE | VALUE: a variant A@key=VALUE for each; several keys: every "
-           "combination\n"
-           "  [sweep opt A]\n"
-           "\n"
-           "Exit status: 0 all runs are done, 4 5 6 7 that of the first run that failed, 2 usage, 3 the "
-           "file, 4 a plugin is\n"
-           "missing, 75 another process works on OUT, 130 143 stopped by a signal, everything saved.\n");
+           "false by default\n  [env A B]           parameters of the environments A and B; plugin = ID or "
+           "PATH if the name is not the id\n  [opt A B]           the same for optimizers\n  [sweep env A]   "
+           "    key = VALUE | VALUE: a variant A@key=VALUE for each; several keys: every combination\n  "
+           "[sweep opt A]\n\nExit status: 0 all runs are done, 4 5 6 7 that of the first run that failed, 2 "
+           "usage, 3 the file, 4 a plugin is\nmissing, 75 another process works on OUT, 130 143 stopped by a "
+           "signal, everything saved.\n");
 }
 
 /* ---- arguments ---- */
@@ -96,16 +85,15 @@ static int take_set(void *to, const char *name, const char *text, ds_error *e)
 {
     (void)name;
     if (strncmp(text, "env.", 4) == 0 || strncmp(text, "opt.", 4) == 0) {
-        return ds_fail(
-            e, DS_EXIT_USAGE,
-            "bench: --set %.80s: only run.KEY is possible here; parameters of plugins stand in sections "
-            "[env NAME] and [opt NAME] of the file",
-            text);
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "bench: --set %.80s: only run.KEY is possible here; put parameters of plugins into "
+                       "sections [env NAME] and [opt NAME] of the file",
+                       text);
     }
     return ds_settings_set(&((request *)to)->sets, text, e);
 }
 
-/* A key of [bench], or the budget, which is one of [run]. */
+/* A key of [bench], or the budget, which belongs to [run]. */
 static int take_key(void *to, const char *name, const char *value, ds_error *e)
 {
     request *q = to;
@@ -138,23 +126,23 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return ds_arguments_end(argc, argv, "bench", e);
 }
 
-/* ---- carrying out ---- */
+/* ---- execution ---- */
 
-static void say_failures(const ds_bench_state *s)
+static void report_failures(const ds_bench_state *s)
 {
     for (size_t k = 0; k < s->plan->runs; k++) {
         const ds_bench_run *r = &s->run[k];
         if (r->state == DS_BENCH_FAILED && ds_bench_is_mine(s->plan, k)) {
             char *name = ds_bench_run_name(s->plan, k);
             ds_log(DS_LOG_INFO, NULL, "failed: %s (status %d): %s", name != NULL ? name : "?", r->status,
-                   r->error != NULL ? r->error : "it said nothing");
+                   r->error != NULL ? r->error : "no message");
             free(name);
         }
     }
 }
 
-/* A row for each cell with runs that ended. */
-static void say_table(const ds_bench_state *s)
+/* Prints a row for each cell with finished runs. */
+static void print_table(const ds_bench_state *s)
 {
     const ds_bench_plan *p = s->plan;
     ds_runs_row *row = calloc(p->cells + 1, sizeof *row);
@@ -186,10 +174,10 @@ static void say_table(const ds_bench_state *s)
 static int print_end(const ds_bench_state *s, int json, ds_error *e)
 {
     size_t left = s->mine - s->done - s->failed;
-    say_failures(s);
-    say_table(s);
+    report_failures(s);
+    print_table(s);
     ds_log(DS_LOG_INFO, NULL, "%zu of %zu runs done, %zu failed%s", s->done, s->mine, s->failed,
-           left > 0 ? "; the same command goes on with the others" : "");
+           left > 0 ? "; run the same command again to continue" : "");
     if (!json) {
         printf("%s\n", s->plan->out);
         return ds_stdout_done(e);
@@ -236,14 +224,15 @@ static int lead(const request *q, ds_bench_plan *plan, const ds_ranks *ranks, si
 static int dry_run(const request *q, ds_bench_plan *plan, ds_error *e)
 {
     ds_bench_state state = {0};
-    int rc = ds_bench_plan_join(plan, e); /* refuses what the real command would */
+    int rc = ds_bench_plan_join(plan, e); /* fails where the real command would */
     rc = rc != 0 ? rc : ds_bench_state_open(plan, q->retry, &state, e);
     rc = rc != 0 ? rc : ds_bench_dry_run(&state, q->json, e);
     ds_bench_state_close(&state);
     return rc;
 }
 
-/* A file of settings for one run is what else ends with .ini: says so instead of which section is wrong. */
+/* Another .ini file is probably a file of settings for one run: say so, instead of reporting a wrong section.
+ */
 static void name_other_kind(const char *path, ds_error *e)
 {
     ds_settings s = {0};
@@ -251,7 +240,7 @@ static void name_other_kind(const char *path, ds_error *e)
     if (e->status == DS_EXIT_CONFIG && ds_settings_read(&s, path, &ignored) == 0 &&
         ds_settings_find(&s, DS_SECTION_RUN, "env") != NULL) {
         ds_fail(e, DS_EXIT_CONFIG,
-                "%s: a file of settings for one run, not an experiment: dshost %s --config %s", path,
+                "%s: contains settings for one run, not an experiment: use dshost %s --config %s", path,
                 s.section[DS_SECTION_LANDSCAPE].count > 0   ? "landscape"
                 : s.section[DS_SECTION_GRADIENTS].count > 0 ? "gradients"
                                                             : "run",
@@ -279,7 +268,7 @@ static int run_bench(const request *q, ds_error *e)
         name_other_kind(q->path, e);
     }
     if (rc == 0 && ranks != NULL && ds_bench_int(&plan.file, "jobs") == 0) {
-        plan.jobs = 1; /* mpirun -n says how many run at the same time */
+        plan.jobs = 1; /* mpirun -n sets how many run at the same time */
     }
     rc = ds_bench_agree(&plan, ranks, rc, e);
     if (rc == 0) {
@@ -288,10 +277,10 @@ static int run_bench(const request *q, ds_error *e)
                         : lead(q, &plan, ranks, &lost, e);
     }
     if (rc != 0 && (!follower || lost > 0) && ranks != NULL && e->text[0] != '\0') {
-        ds_log(DS_LOG_ERROR, NULL, "%s", e->text); /* before MPI says in many lines that a rank has ended */
+        ds_log(DS_LOG_ERROR, NULL, "%s", e->text); /* before MPI prints that a rank has ended */
         e->text[0] = '\0';
     }
-    if (ranks != NULL && lost > 0) { /* leaving would wait for them; all is written */
+    if (ranks != NULL && lost > 0) { /* leaving would wait for them; everything is written */
         fflush(NULL);
         ranks->abort(ranks, rc);
     } else if (ranks != NULL) {
@@ -301,11 +290,11 @@ static int run_bench(const request *q, ds_error *e)
     return follower && rc < 0 ? 0 : rc;
 }
 
-/* `dshost-bench --run PARENT run ...`: one run of a bench. */
+/* `dshost-bench --run PARENT run ...`: one run of an experiment. */
 static int become_run(char **argv, ds_error *e)
 {
     char name[] = "dshost", program[PATH_MAX];
-    /* A bench that is killed must not leave runs behind that hold their folders. */
+    /* When the parent is killed, its runs must end and release their folders. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (pid_t)strtol(argv[2], NULL, 10)) {
         return DS_EXIT_USAGE;
     }
@@ -325,7 +314,7 @@ static int command(int argc, char **argv, ds_error *e)
     }
     int rc = parse(argc, argv, &q, e);
     if (ds_ranks_given() > 0 && (rc != 0 || q.help || q.dry)) {
-        rc = 0; /* rank 0 says or does it; a failure of ours might end it before */
+        rc = 0; /* rank 0 reports the error; a failure here might end it first */
     } else if (rc == 0 && q.help) {
         usage();
     } else if (rc == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_doctor.c - `dshost doctor`: versions, processor, limits, plugin path and a write test, for bug reports;
- * of folders, whether every row of the records in them is as it was written. */
+ * for folders, whether every row of their records is intact. */
 #include "config.h"
 
 #include <cairo.h>
@@ -25,7 +25,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "plugin/descriptor.h"
-#include "catalog/plugin_list.h"
+#include "catalog/catalog.h"
 #include "store/run_folder.h"
 #include "store/store.h"
 
@@ -55,7 +55,7 @@ static void limit(json_t *o, const char *key, int which)
     }
 }
 
-/* Where the parts of diffsim were found: those of this program, or others that got in between. */
+/* Where the parts of diffsim were found: those of this program, or others that take precedence. */
 static int parts(json_t *o)
 {
     char path[PATH_MAX + 32];
@@ -84,7 +84,7 @@ static int parts(json_t *o)
     return missing;
 }
 
-/* Can a file be made where results go? */
+/* Can files be created where results go? */
 static int write_test(json_t *o)
 {
     char name[] = "dshost-doctor-XXXXXX";
@@ -126,7 +126,7 @@ static void describe_arithmetic(json_t *o, const char *const *blas, size_t kinds
     add(o, "variables", set[0] != '\0' ? set : "none");
 }
 
-/* The number of things that are wrong with the plugins. */
+/* The number of problems with plugins. */
 static int plugins(json_t *o)
 {
     ds_found *list = NULL;
@@ -164,8 +164,8 @@ static int plugins(json_t *o)
     return refused + (count == 0);
 }
 
-/* One line about the record of a run or a landscape. Returns whether something is wrong with it. */
-static int look_at_record(const char *folder, const char *name, json_t *list)
+/* Prints one line about the record of a run or landscape. Returns whether something is wrong. */
+static int report_record(const char *folder, const char *name, json_t *list)
 {
     ds_store *s = NULL;
     ds_error why = {0, ""};
@@ -177,8 +177,8 @@ static int look_at_record(const char *folder, const char *name, json_t *list)
     rc = rc != 0 ? rc : ds_store_count(s, &count, &why);
     ds_store_close(s, NULL);
     if (asprintf(&text, "%s: %" PRIu64 " evaluations, %s", folder, count,
-                 old ? "store format 1: without checksums, so that damage in numbers is not noticed"
-                     : "each as it was written") < 0) {
+                 old ? "store format 1: without checksums, so damage in numbers goes unnoticed" : "intact") <
+        0) {
         text = NULL;
     }
     json_array_append_new(list, ds_json_text(rc != 0 ? why.text : text != NULL ? text : folder));
@@ -197,12 +197,12 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* What has been looked at. */
+/* Results of reading records. */
 typedef struct findings {
-    json_t *list; /* a line each */
+    json_t *list; /* one line per record */
     size_t found; /* records */
-    int damaged;  /* of these */
-    ds_error *e;  /* the first folder that cannot be read, or has no record */
+    int damaged;  /* of these, damaged */
+    ds_error *e;  /* the first folder that is unreadable or has no record */
 } findings;
 
 static void refuse_folder(findings *f, const char *folder, const char *why)
@@ -215,15 +215,15 @@ static void refuse_folder(findings *f, const char *folder, const char *why)
     }
 }
 
-/* The records in a folder and at any depth below it. What cannot be read hides nothing else. */
-static void look_at_folder(findings *f, const char *folder, int depth)
+/* Reads the records in a folder, at any depth. Continues after unreadable ones. */
+static void read_folder(findings *f, const char *folder, int depth)
 {
     enum { DEPTH_MAX = 16 };
     static const char *const records[] = {"landscape.sqlite", "run.sqlite"};
     for (size_t k = 0; k < sizeof records / sizeof records[0]; k++) {
         if (ds_folder_has(folder, records[k])) {
             f->found++;
-            f->damaged += look_at_record(folder, records[k], f->list);
+            f->damaged += report_record(folder, records[k], f->list);
         }
     }
     struct dirent **item = NULL;
@@ -237,7 +237,7 @@ static void look_at_folder(findings *f, const char *folder, int depth)
         struct stat st;
         char *path = ds_folder_path(folder, item[i]->d_name);
         if (path != NULL && lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-            look_at_folder(f, path, depth + 1);
+            read_folder(f, path, depth + 1);
         }
         free(path);
         free(item[i]);
@@ -245,15 +245,15 @@ static void look_at_folder(findings *f, const char *folder, int depth)
     free(item);
 }
 
-/* The number of damaged records; *e: a folder cannot be read, or has none. */
+/* The number of damaged records; *e: a folder is unreadable or has none. */
 static int records(json_t *o, char *const *folders, int count, ds_error *e)
 {
     findings f = {.list = json_array(), .e = e};
     for (int i = 0; i < count; i++) {
         const size_t before = f.found, lines = json_array_size(f.list);
-        look_at_folder(&f, folders[i], 0);
+        read_folder(&f, folders[i], 0);
         if (f.found == before && json_array_size(f.list) == lines) {
-            refuse_folder(&f, folders[i], " holds no run and no landscape (there is no record at any depth)");
+            refuse_folder(&f, folders[i], " holds no run and no landscape (no record at any depth)");
         }
     }
     json_object_set_new(o, "records", f.list);
@@ -284,7 +284,7 @@ static void print_text(const json_t *o)
     }
 }
 
-static int asks_for_environment(int argc, char **argv)
+static int wants_environment(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--env") == 0 || strncmp(argv[i], "--env=", strlen("--env=")) == 0) {
@@ -294,7 +294,7 @@ static int asks_for_environment(int argc, char **argv)
     return 0;
 }
 
-/* What ails an environment is seen in its landscape: the rest is for `dshost landscape --advise`. */
+/* Problems of an environment show in its landscape: hands over to `dshost landscape --advise`. */
 static int examine_environment(int argc, char **argv, ds_error *e)
 {
     char path[PATH_MAX], advise[] = "--advise", *program = path;
@@ -314,21 +314,18 @@ static int examine_environment(int argc, char **argv, ds_error *e)
 static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
-        "usage: dshost doctor [DIR...] [--json] [--portable]\n"
-        "       dshost doctor --env E [OPTIONS]      what the loss of E is like, and what to try:\n"
-        "                                            dshost landscape --env E --advise [OPTIONS]\n"
-        "Prints versions, processor, limits and plugins for reports; exit status 1 where something is "
-        "wrong.\n"
-        "With folders it reads every row of the runs and landscapes in them, and says which records are "
-        "damaged, and which have no checksums;\n"
-        "exit status 6 where one is damaged, or a folder cannot be read or has none.\n"
-        "  --json       one object\n"
-        "  --portable   print the variables that a program needs for portable mode:\n"
-        "               env $(dshost doctor --portable) PROGRAM\n";
+        "usage: dshost doctor [DIR...] [--json] [--portable]\n       dshost doctor --env E [OPTIONS]      "
+        "describe the loss of E and advise what to try:\n                                            dshost "
+        "landscape --env E --advise [OPTIONS]\nPrints versions, processor, limits and plugins for bug "
+        "reports; exit status 1 if something is wrong.\nFor folders, reads every row of their runs and "
+        "landscapes, and reports which records are damaged, and which have no\nchecksums; exit status 6 if a "
+        "record is damaged, or a folder is unreadable or has none.\n  --json       print one JSON object\n  "
+        "--portable   print the variables that a program needs for portable mode:\n               env "
+        "$(dshost doctor --portable) PROGRAM\n";
     struct utsname u;
     char text[300];
     int json = 0, portable = 0;
-    if (asks_for_environment(argc, argv)) {
+    if (wants_environment(argc, argv)) {
         return examine_environment(argc, argv, e);
     }
     const ds_flag flags[] = {
@@ -376,7 +373,7 @@ static int command(int argc, char **argv, ds_error *e)
     json_decref(o);
     rc = rc != 0 ? rc : ds_stdout_done(e);
     if (rc == 0 && damaged > 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "%d record%s damaged or cannot be read, see `records`", damaged,
+        rc = ds_fail(e, DS_EXIT_IO, "%d record%s damaged or unreadable, see `records`", damaged,
                      damaged == 1 ? " is" : "s are");
     } else if (rc == 0 && folders.status != 0) {
         *e = folders;

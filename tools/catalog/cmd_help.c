@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_help.c - `dshost help ID`: what a plugin is and which parameters it has, from its own schema. */
+/* cmd_help.c - `dshost help ID`: describes a plugin and its parameters, from its own schema. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -12,8 +12,7 @@
 #include "cli/command.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
-#include "catalog/describe.h"
-#include "catalog/plugin_list.h"
+#include "catalog/catalog.h"
 
 static const char *const type_words[] = {"?", "bool", "int", "real", "enum", "text", "path", "list", "array"};
 
@@ -52,11 +51,11 @@ static json_t *plugin_json(const ds_module *m)
                      ds_describe_ids(d->uses), "params", params_json(d->params));
 }
 
-/* ---- the problem that an environment is with its default parameters, or with settings of --set ---- */
+/* ---- the problem posed by an environment with its default parameters, or with --set ---- */
 
 enum { BOUNDS_SHOWN = 6, GROUPS_SHOWN = 8, NAMES_SHOWN = 4 };
 
-/* How many variables from `first` on have the bounds of the first. */
+/* How many variables from `first` on have the same bounds. */
 static uint64_t same_bounds(const ds_pool_env *env, uint64_t first)
 {
     uint64_t k = first;
@@ -87,7 +86,7 @@ static void print_bounds(const ds_pool_env *env)
     }
 }
 
-/* The groups of the variables in the order in which they begin, with their sizes. */
+/* The groups of variables in order of appearance, with their sizes. */
 static void print_groups(const ds_pool_env *env)
 {
     const ds_named_variable *v = env->variables;
@@ -122,7 +121,7 @@ static void variables_text(const ds_pool_env *env)
     printf("%s\n", env->info.n > NAMES_SHOWN ? ", ..." : ".");
 }
 
-/* Where networks can be put, one line each. */
+/* Places for networks, one line each. */
 static void hooks_text(const ds_hooks *hooks)
 {
     for (uint64_t i = 0; i < hooks->count; i++) {
@@ -211,7 +210,7 @@ static int open_problem(const ds_module *m, const ds_settings *settings, ds_pool
     return ds_pool_open(&config, pool, e);
 }
 
-/* As text. An environment that must be told something has no default. */
+/* Prints text. An environment with required parameters has no default problem. */
 static void describe_problem(const ds_module *m, const ds_settings *settings)
 {
     const char *with =
@@ -227,7 +226,7 @@ static void describe_problem(const ds_module *m, const ds_settings *settings)
     ds_pool_close(pool);
 }
 
-/* Into *o, which a program reads: wrong settings are an error. */
+/* Fills *o for programs: wrong settings are an error. */
 static int add_problem(const ds_module *m, const ds_settings *settings, json_t *o, ds_error *e)
 {
     ds_pool *pool = NULL;
@@ -260,10 +259,9 @@ static void plugin_text(const ds_module *m, const ds_settings *settings)
         printf("\n");
     }
     ds_describe_needs(stdout, "Needs ", d->needs, ".\n");
-    ds_describe_needs(stdout, "Makes use of ", d->uses,
-                      " where there are any, perhaps only with some parameters.\n");
+    ds_describe_needs(stdout, "Uses ", d->uses, " if available, perhaps only with some parameters.\n");
     if ((d->flags & DS_ENV_OWN_PROCESS) != 0 && d->kind == DS_KIND_ENV) {
-        printf("Each instance gets a process to itself.\n");
+        printf("Each instance needs its own process.\n");
     }
     if (d->kind == DS_KIND_ENV) {
         describe_problem(m, settings);
@@ -279,13 +277,11 @@ static void plugin_text(const ds_module *m, const ds_settings *settings)
 }
 
 static const char usage[] =
-    "usage: dshost help                  the commands\n"
-    "       dshost help ID [OPTIONS]     a plugin and its parameters\n"
-    "       dshost help run [--json]     section [run] of an .ini file\n"
-    "       dshost help COMMAND          the flags of a command\n"
-    "  --set env.NAME=VALUE   describe the problem (variables, channels, hook points) with this parameter,\n"
-    "                         not with its default, as in env.variant=damping; several times\n"
-    "  --json                 one object\n";
+    "usage: dshost help                  the commands\n       dshost help ID [OPTIONS]     a plugin and its "
+    "parameters\n       dshost help run [--json]     section [run] of an .ini file\n       dshost help "
+    "COMMAND          the flags of a command\n  --set env.NAME=VALUE   describe the problem (variables, "
+    "channels, hook points) with this parameter\n                         instead of its default, as in "
+    "env.variant=damping; may be repeated\n  --json                 print one JSON object\n";
 
 typedef struct request {
     int json;
@@ -323,8 +319,10 @@ static int help_plugin(const char *name, const request *q, ds_error *e)
     const ds_settings *settings = &q->sets;
     int status = ds_loader_describe(name, 0, &m, e);
     if (status == 0 && settings->section[DS_SECTION_ENV].count > 0 && m->plugin->desc->kind != DS_KIND_ENV) {
-        status = ds_fail(e, DS_EXIT_USAGE, "help: --set: %s is an optimizer, which poses no problem",
-                         m->plugin->desc->id);
+        status =
+            ds_fail(e, DS_EXIT_USAGE,
+                    "help: --set: %s is an optimizer, which has no problem to describe: name an environment",
+                    m->plugin->desc->id);
     }
     if (status == 0 && q->json) {
         json_t *o = plugin_json(m);
@@ -348,7 +346,7 @@ static int run_request(const request *q, int argc, char **argv, ds_error *e)
     if (optind + 1 != argc) {
         return ds_fail(
             e, DS_EXIT_USAGE,
-            "help: name one plugin (`dshost list` shows them), a command, or 'run' for section [run]");
+            "help: name one plugin (`dshost list` prints them), a command, or 'run' for section [run]");
     }
     const char *name = argv[optind];
     const int is_run = strcmp(name, "run") == 0;

@@ -11,11 +11,10 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "plugin/descriptor.h"
-#include "catalog/describe.h"
-#include "catalog/plugin_list.h"
+#include "catalog/catalog.h"
 #include "plugin/instance.h"
 
-/* Families of our own environments, as docs/environments.md has them. */
+/* Families of the bundled environments, as in docs/environments.md. */
 static const char *family_of(const char *id)
 {
     static const struct {
@@ -43,12 +42,12 @@ static const char *family_of(const char *id)
     return NULL;
 }
 
-/* What an instance with default parameters says; `known` 0: it is not of this host, which loads no others, or
- * cannot be made. */
+/* What an instance with default parameters reports; `known` = 0: a third-party plugin, which is not loaded
+ * into the host, or it cannot be created. */
 typedef struct facts {
     int known;
     uint64_t n;
-    const char *gradient; /* "yes", "no", or "some": it has one with other parameters */
+    const char *gradient; /* "yes", "no", or "some": with other parameters */
 } facts;
 
 static facts facts_of(const ds_found *f)
@@ -131,15 +130,15 @@ static void print_kind(const ds_found *list, size_t count, uint32_t kind, const 
     }
 }
 
-/* Two empty lists would leave the user without a clue. */
+/* Two empty lists would give the user no clue. */
 static void print_nothing(void)
 {
     const char *const *dirs = ds_loader_path();
     printf("no plugins were found; these folders were searched:\n");
     for (size_t i = 0; dirs[i] != NULL; i++) {
-        printf("  %s%s\n", dirs[i], access(dirs[i], F_OK) == 0 ? "" : " (not there)");
+        printf("  %s%s\n", dirs[i], access(dirs[i], F_OK) == 0 ? "" : " (missing)");
     }
-    printf("put plugins into one of them, or name their folder in DS_PLUGIN_PATH\n");
+    printf("put plugins into one of them, or add their folder to DS_PLUGIN_PATH\n");
 }
 
 static void print_text(const ds_found *list, size_t count)
@@ -166,15 +165,11 @@ static void print_text(const ds_found *list, size_t count)
 
 static int command(int argc, char **argv, ds_error *e)
 {
-    static const char usage[] = "usage: dshost list [--json]\n"
-                                "Lists the plugins on the search path, and the files there that were "
-                                "refused. Of an environment also the "
-                                "number of\n"
-                                "variables and whether it has a gradient (some: with other parameters), with "
-                                "its default parameters, and "
-                                "its family in\n"
-                                "docs/environments.md; ? where that would start a process.\n"
-                                "  --json       an array with one object per file\n";
+    static const char usage[] =
+        "usage: dshost list [--json]\nLists the plugins on the search path, and the files there that were "
+        "refused. For an environment, with its default\nparameters, also the number of variables, whether it "
+        "has a gradient (some: with other parameters), and its family in\ndocs/environments.md; ? if finding "
+        "out would start a process.\n  --json       print an array with one object per file\n";
     ds_found *list = NULL;
     size_t count = 0;
     int json = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_new.c - `dshost new env NAME`: a folder with a plugin that works, to start from. Its source is the
+/* cmd_new.c - `dshost new env NAME`: writes a folder with a working plugin to start from. Its source is the
  * example of the language with another id. */
 #include "config.h"
 
@@ -21,8 +21,7 @@
 #include "cli/command.h"
 #include "plugin/search_path.h"
 
-/* What a language needs: the example, by its id in env and opt, the end of its name, its Makefile, other
- * files. */
+/* Per language: the example, by its id for env and opt, the ending of its name, its Makefile, other files. */
 typedef struct language {
     const char *name, *env, *opt, *ending, *makefile, *more;
     int is_plugin; /* the source is the plugin: nothing is compiled */
@@ -34,7 +33,7 @@ static const language languages[] = {{"c", "hill", "walk", "c", "Makefile-c", NU
                                      {"rust", "hill_rust", "walk_rust", "rs", "Makefile-rs", NULL, 0}};
 enum { LANGUAGES = sizeof languages / sizeof languages[0] };
 
-/* What stands in the files in place of @NAME@ and so on. */
+/* Replacements for @NAME@ and the other markers. */
 typedef struct plan {
     const language *lang;
     const char *name, *example, *folder;
@@ -67,7 +66,7 @@ static char *make_word(const char *path)
     return out;
 }
 
-/* Where the headers are: pkg-config says it of this build or installation, else they are where they were. */
+/* How to find the headers: by pkg-config for this build or installation, else at their current path. */
 static char *headers(const char *pc, const char *include)
 {
     char *text = NULL, *pc_word = make_word(pc), *include_word = make_word(include);
@@ -88,8 +87,7 @@ static int is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Writes a line with what the plan puts into it: the markers, and the id of the example where it is a word.
- * */
+/* Writes a line with its markers replaced, and the id of the example where it is a word. */
 static void fill(FILE *f, const char *line, const plan *p)
 {
     const struct {
@@ -154,9 +152,9 @@ static int write_folder(const plan *p, ds_error *e)
     const size_t count = sizeof files / sizeof files[0] - (p->lang->more == NULL);
     if (mkdir(p->folder, 0777) != 0) {
         return errno == EEXIST
-                   ? ds_fail(e, DS_EXIT_IO, "%s exists already: choose another name, or a folder with --out",
+                   ? ds_fail(e, DS_EXIT_IO, "%s already exists: choose another name, or a folder with --out",
                              p->folder)
-                   : ds_fail(e, DS_EXIT_IO, "%s: the folder cannot be made: %s", p->folder, strerror(errno));
+                   : ds_fail(e, DS_EXIT_IO, "%s: cannot create the folder: %s", p->folder, strerror(errno));
     }
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -181,9 +179,11 @@ static int read_kind(const char *word, plan *p, ds_error *e)
     p->kind = strcmp(word, "env") == 0   ? (uint32_t)DS_KIND_ENV
               : strcmp(word, "opt") == 0 ? (uint32_t)DS_KIND_OPTIMIZER
                                          : 0;
-    return p->kind != 0 ? 0
-                        : ds_fail(e, DS_EXIT_USAGE,
-                                  "new: '%.40s' is neither env nor opt, as in `dshost new env pusher`", word);
+    return p->kind != 0
+               ? 0
+               : ds_fail(e, DS_EXIT_USAGE,
+                         "new: '%.40s' is neither env nor opt: write, for example, `dshost new env pusher`",
+                         word);
 }
 
 static int read_language(const char *word, plan *p, ds_error *e)
@@ -205,13 +205,13 @@ static int read_name(const char *word, plan *p, ds_error *e)
     const size_t n = strlen(word);
     if (n > DS_MAX_NAME || strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_") != n ||
         !isalpha((unsigned char)word[0])) {
-        return ds_fail(
-            e, DS_EXIT_USAGE,
-            "new: '%.60s' is no id of a plugin: small letters, digits and _, a letter first, at most %u",
-            word, DS_MAX_NAME);
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "new: '%.60s' cannot be the id of a plugin: use small letters, digits and _, "
+                       "beginning with a letter, at most %u",
+                       word, DS_MAX_NAME);
     }
     if (ds_plugin_find(word, 0, &other, &none) == 0) {
-        return ds_fail(e, DS_EXIT_USAGE, "new: there is a plugin '%s' already, %.300s: choose another name",
+        return ds_fail(e, DS_EXIT_USAGE, "new: the plugin '%s' already exists, %.300s: choose another name",
                        word, other.path);
     }
     p->name = word;
@@ -220,7 +220,7 @@ static int read_name(const char *word, plan *p, ds_error *e)
     return 0;
 }
 
-/* What the Makefile calls: this dshost, and the compiler with its headers. */
+/* The commands in the Makefile: this dshost, and the compiler with its headers. */
 static int find_tools(plan *p, ds_error *e)
 {
     char pkgconfig[PATH_MAX], dshost[PATH_MAX], include[PATH_MAX + 16];
@@ -241,18 +241,18 @@ static int find_tools(plan *p, ds_error *e)
 static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
-        "usage: dshost new env NAME [--lang c|c++|python|rust] [--out DIR]\n"
-        "       dshost new opt NAME [--lang c|c++|python|rust] [--out DIR]\n"
-        "Writes a folder with a plugin that works: source, Makefile, settings, test.\n"
-        "  --lang L     c, c++, python or rust [c]\n"
-        "  --out DIR    the folder, which must not be there yet [NAME]\n";
+        "usage: dshost new env NAME [--lang c|c++|python|rust] [--out DIR]\n       dshost new opt NAME "
+        "[--lang c|c++|python|rust] [--out DIR]\nWrites a folder with a working plugin: source, Makefile, "
+        "settings, test.\n  --lang L     c, c++, python or rust [c]\n  --out DIR    the folder, which must "
+        "not exist [NAME]\n";
     const char *lang = "c";
     plan p = {0};
     const ds_flag flags[] = {
         {"lang", .text = &lang}, {"out", .text = &p.folder}, {"help", .usage = usage}, {0}};
     int rc = ds_arguments_read(argc, argv, "new", flags, -1, NULL, e);
     if (rc == 0 && optind + 2 != argc) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "new: say what and how it is called, as in `dshost new env pusher`");
+        rc =
+            ds_fail(e, DS_EXIT_USAGE, "new: say what to create, and its name, as in `dshost new env pusher`");
     }
     rc = rc != 0 ? rc : read_kind(argv[optind], &p, e);
     rc = rc != 0 ? rc : read_language(lang, &p, e);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_template.c - `dshost template ENV OPT`: a commented .ini file with every parameter at its default. */
+/* cmd_template.c - `dshost template ENV OPT`: prints a commented .ini file with every parameter at its
+ * default. */
 #include "config.h"
 
 #include <stdio.h>
@@ -8,8 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "config/run_options.h"
-#include "catalog/describe.h"
-#include "catalog/plugin_list.h"
+#include "catalog/catalog.h"
 #include "store/run_folder.h"
 
 static void write_params(const ds_param *const *params, int all)
@@ -23,13 +23,13 @@ static void write_params(const ds_param *const *params, int all)
         ds_describe_type(p, type, sizeof type);
         ds_describe_wrapped(stdout, "# ", p->doc);
         ds_describe_wrapped(stdout, "# ", type);
-        /* Parameters stay commented out: a later version may have a better default. */
+        /* Parameters stay commented out, since a later version may have better defaults. */
         printf("%s%s =%s%s\n\n", (p->flags & DS_PARAM_REQUIRED) != 0 ? "" : "; ", p->name,
                p->default_text[0] != '\0' ? " " : "", p->default_text);
     }
 }
 
-/* What the user named, in a form that works from any folder. */
+/* The plugin as the user named it, in a form that works from any folder. */
 static const char *lasting_name(const char *given, const ds_module *m)
 {
     const ds_plugin_name p = {.given = given, .id = m->id, .path = m->path};
@@ -58,11 +58,9 @@ static void write_plugin(const ds_module *m, const char *section, int all)
 
 static int command(int argc, char **argv, ds_error *e)
 {
-    static const char usage[] =
-        "usage: dshost template ENV OPT [--all] > my.ini\n"
-        "Prints an .ini file with every parameter at its default; run it with `dshost run "
-        "--config my.ini`.\n"
-        "  --all        the advanced parameters, too\n";
+    static const char usage[] = "usage: dshost template ENV OPT [--all] > my.ini\nPrints an .ini file with "
+                                "every parameter at its default; run it with `dshost run --config my.ini`.\n "
+                                " --all        include the advanced parameters\n";
     const ds_module *env = NULL, *opt = NULL;
     int all = 0;
     const ds_flag flags[] = {{"all", .set = &all}, {"help", .usage = usage}, {0}};

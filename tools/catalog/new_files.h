@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* new_files.h - the files that `dshost new` writes, as they are in examples/ and tools/catalog/new/. */
+/* new_files.h - the files that `dshost new` writes, as in examples/ and tools/catalog/new/. */
 #ifndef DS_CATALOG_NEW_FILES_H
 #define DS_CATALOG_NEW_FILES_H
 

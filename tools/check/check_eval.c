@@ -1,32 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_eval.c - conformance of evaluate(): its answers, its buffers, bad input, stopping, side effects. */
+/* check_eval.c - conformance of info(), bounds() and evaluate(): results, buffers, bad input, stopping, side
+ * effects. */
 #include "config.h"
 
+#include "base/text.h"
+#include "check/check_items.h"
+#include "check/check_tests.h"
+#include "harness/check_crash.h"
+#include "harness/check_host.h"
+#include "harness/check_process.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "harness/check_apart.h"
-#include "harness/check_guard.h"
-#include "harness/check_host.h"
-#include "harness/check_process.h"
-#include "check/check_tests.h"
+/* ---- measurement and info() ---- */
 
-/* Time of a call with or without gradient, as the parent measured it. */
+/* Plays all items with this instance and keeps the results for comparison with other processes; plans them by
+ * the costs as the other processes will read them. */
+static void keep_items(ds_check *c, const char *costs)
+{
+    const ds_check_options *given = c->options;
+    ds_check_options own = *given;
+    if (sscanf(costs, "%lf %lf", &own.cost, &own.cost_gradient) != 2) {
+        return;
+    }
+    c->options = &own;
+    if (!own.in_process) {
+        alarm((unsigned)ceil(fmin(own.timeout, 1e6))); /* an endless step is found by other tests */
+    }
+    ds_check_items_keep(c, c->env);
+    if (!own.in_process) {
+        alarm(0);
+    }
+    c->options = given;
+}
+
+/* Evaluates the start point with and without gradient: the parent plans all tests by the time, and compares
+ * all processes with the bits. */
+void ds_check_env_measure(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    ds_check_result a;
+    char text[80];
+    double plain = 0, full = 0;
+
+    for (int k = 0; k < 20 && (k == 0 || (k + 1) * (plain + full) / k < 0.1); k++) {
+        ds_check_call(env, env->x0, 1, &a);
+        full += a.seconds;
+        if (k == 0 && a.status == DS_OK) {
+            ds_check_bits b = ds_check_result_bits(c, &a, env->n);
+            snprintf(text, sizeof text, "%" PRIx64 " %" PRIx64, b.loss, b.grad);
+            ds_check_record(c, DS_CHECK_BITS, text);
+        }
+        ds_check_call(env, env->x0, 0, &a);
+        plain += a.seconds;
+        snprintf(text, sizeof text, "%.9g %.9g", plain / (k + 1), full / (k + 1));
+    }
+    ds_check_record(c, DS_CHECK_COST, text);
+    keep_items(c, text);
+}
+
+static void info_speed(ds_check *c)
+{
+    const ds_check_options *o = c->options;
+    if (!(o->cost > 0)) {
+        ds_check_skip(c, "the first evaluation failed, see eval.points");
+        return;
+    }
+    ds_check_note(c, "one evaluation: %.3g ms, with gradient %.3g ms (%.2g times)", 1e3 * o->cost,
+                  1e3 * o->cost_gradient, o->cost_gradient / o->cost);
+}
+
+static void info_consistent(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    ds_env_info a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
+
+    a.loss_floor = b.loss_floor = -INFINITY;
+    env->vt->info(env->self, &a);
+    env->vt->info(env->self, &b);
+    if (a.n != b.n || a.steps != b.steps || memcmp(&a.dt, &b.dt, sizeof a.dt) != 0 ||
+        memcmp(&a.loss_floor, &b.loss_floor, sizeof a.loss_floor) != 0) {
+        ds_check_fail(c, "two calls of info() give different answers");
+    }
+    if (!(a.dt >= 0) || isinf(a.dt)) {
+        ds_check_fail(c, "dt is %g: expected seconds per output step, or 0", a.dt);
+    }
+    if (isnan(a.loss_floor) || a.loss_floor == (double)INFINITY) {
+        ds_check_fail(c, "loss_floor is %g: expected a finite bound or -INFINITY", a.loss_floor);
+    }
+    for (uint64_t i = 0; i < env->n; i++) {
+        double lo = env->lower[i], hi = env->upper[i], x0 = env->x0[i];
+        if (!(isfinite(lo) && isfinite(hi) && lo <= hi)) {
+            ds_check_fail(c, "bounds of variable %" PRIu64 " are %s..%s", i, DS_TEXT_OF(lo), DS_TEXT_OF(hi));
+            ds_check_hint(
+                c, "every variable needs finite bounds with lower <= upper; equal bounds fix a variable");
+        }
+        if (!(x0 >= lo && x0 <= hi)) {
+            ds_check_fail(c, "start point: variable %" PRIu64 " is %s, outside of %s..%s", i, DS_TEXT_OF(x0),
+                          DS_TEXT_OF(lo), DS_TEXT_OF(hi));
+            ds_check_hint(c, "write all n values of x0 if it is not NULL");
+        }
+    }
+    const size_t bytes = env->n * sizeof *env->x;
+    ds_status st = env->vt->bounds(env->self, env->n, env->x, env->g, NULL); /* x0 may be NULL */
+    if (st != DS_OK || memcmp(env->x, env->lower, bytes) != 0 || memcmp(env->g, env->upper, bytes) != 0) {
+        ds_check_fail(c, "a second call of bounds(), with x0 = NULL, returned %s or other bounds",
+                      ds_status_name(st));
+    }
+    ds_check_note(c, "%" PRIu64 " variables, %" PRIu64 " steps of %g s", env->n, env->steps, a.dt);
+}
+
+/* Measured time of one call. */
 static double cost(const ds_check *c, int gradient)
 {
     return gradient && c->env->has_gradient ? c->options->cost_gradient : c->options->cost;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 static void eval_points(ds_check *c)
 {
     ds_check_env *env = c->env;
-    ds_check_answer a;
+    ds_check_result a;
     unsigned outcomes[4] = {0, 0, 0, 0};
     char where[64];
 
@@ -43,16 +145,18 @@ static void eval_points(ds_check *c)
             snprintf(where, sizeof where, "random point %llu", (unsigned long long)k - 5);
         }
         ds_check_call(env, env->x, gradient, &a);
-        ds_check_answer_look(c, env, &a, where);
+        ds_check_result_check(c, env, &a, where);
         if (a.status == DS_OK && a.io.outcome <= DS_EVAL_INFEASIBLE) {
             outcomes[a.io.outcome]++;
         }
         if (a.io.outcome == DS_EVAL_OK && a.io.bad_step >= 0) {
-            ds_check_fail(c, "%s: bad_step is %lld and the outcome says ok", where, (long long)a.io.bad_step);
-            ds_check_hint(c, "leave bad_step at -1 where nothing went wrong");
+            ds_check_fail(c, "%s: bad_step is %lld although the outcome is ok", where,
+                          (long long)a.io.bad_step);
+            ds_check_hint(c, "leave bad_step at -1 if nothing went wrong");
         }
         if (k == 0 && a.status == DS_OK && a.io.outcome >= DS_EVAL_DIVERGED) {
-            ds_check_note(c, "the start point itself has no loss: searches that begin there are lost");
+            ds_check_note(
+                c, "the start point has no loss, so searches that begin there fail: choose another x0");
         }
     }
     ds_check_note(c, "%llu points: %u ok, %u bad_gradient, %u diverged, %u infeasible",
@@ -66,7 +170,7 @@ enum { X, GRAD, GUARDS };
 static void eval_buffers(ds_check *c)
 {
     ds_check_env *env = c->env;
-    ds_check_answer a;
+    ds_check_result a;
 
     size_t bytes = env->n * sizeof(double);
     ds_check_buffer buffer[GUARDS] = {0};
@@ -77,26 +181,25 @@ static void eval_buffers(ds_check *c)
             ds_check_note(c, "no memory for guarded buffers");
             break;
         }
-        /* evaluate() gets addresses that are multiples of 8 and no more: the contract promises nothing else.
-         */
+        /* evaluate() gets addresses that are only multiples of 8: the contract guarantees no more. */
         double *x = buffer[X].guard.data, *g = buffer[GRAD].guard.data;
         memcpy(x, env->x0, bytes);
         ds_guard_readonly(&buffer[X].guard, 1);
         ds_check_evaluate(env, x, at_end && env->has_gradient ? DS_WANT_GRAD : 0, 0, g, &a);
         ds_guard_readonly(&buffer[X].guard, 0);
-        ds_check_answer_look(c, env, &a, at_end ? "guarded buffers" : "gradient not wanted");
+        ds_check_result_check(c, env, &a, at_end ? "guarded buffers" : "gradient not requested");
         for (int i = 0; i < GUARDS; i++) {
-            ds_check_buffer_look(c, &buffer[i], "evaluate()");
+            ds_check_buffer_check(c, &buffer[i], "evaluate()");
         }
         if (memcmp(x, env->x0, bytes) != 0) {
             ds_check_fail(c, "evaluate() changed x");
         }
         for (uint64_t i = 0; i < env->n && !(at_end && env->has_gradient); i++) {
             if (!ds_check_is_poison(g[i])) {
-                ds_check_fail(c, "entry %llu of grad was written although no gradient was wanted",
+                ds_check_fail(c, "entry %llu of grad was written although no gradient was requested",
                               (unsigned long long)i);
                 ds_check_hint(
-                    c, "touch results->grad only where rows->want has DS_WANT_GRAD; else it may be NULL");
+                    c, "write results->grad only if rows->want has DS_WANT_GRAD; otherwise it may be NULL");
                 break;
             }
         }
@@ -107,12 +210,12 @@ static void eval_buffers(ds_check *c)
 
 /* ---- bad input ---- */
 
-/* Points that break the host's side of the contract: no promise but that nothing breaks. */
+/* For points that break the host's side of the contract, a plugin only must not crash. */
 static void eval_strange(ds_check *c)
 {
     static const double strange[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, 1e12};
     ds_check_env *env = c->env;
-    ds_check_answer a;
+    ds_check_result a;
     char where[64];
     unsigned refused = 0;
 
@@ -127,29 +230,29 @@ static void eval_strange(ds_check *c)
                  k % 2 == 0 ? "" : " alone", v);
         ds_check_call(env, env->x, 0, &a);
         if (a.status < 0) {
-            refused++; /* a plugin may test its input */
+            refused++; /* a plugin may reject its input */
         } else {
-            env->loss_floor = -INFINITY; /* proven inside the box only */
-            ds_check_answer_look(c, env, &a, where);
+            env->loss_floor = -INFINITY; /* loss_floor is proven only inside the box */
+            ds_check_result_check(c, env, &a, where);
         }
     }
     ds_check_note(c, "%llu points outside of the box or not finite, %u refused with an error",
                   (unsigned long long)count, refused);
     ds_check_call(env, env->x0, 0, &a);
-    if (ds_check_answer_look(c, env, &a, "start point") && c->options->has_reference &&
+    if (ds_check_result_check(c, env, &a, "start point") && c->options->has_reference &&
         !ds_check_is_reference(c, &a, env->n, 0)) {
-        ds_check_fail(c, "the strange points changed the loss at the start point");
-        ds_check_hint(c, "set up all state anew in every evaluate()");
+        ds_check_fail(c, "after strange points, the loss at the start point has changed");
+        ds_check_hint(c, "initialise all state in every evaluate()");
     }
 }
 
-/* ---- wishes of later versions ---- */
+/* ---- unknown flags ---- */
 
 static void eval_want(ds_check *c)
 {
     static const uint32_t unknown[] = {0x80000000u, 0x40000000u, 0xfffffffcu};
     ds_check_env *env = c->env;
-    ds_check_answer plain, a;
+    ds_check_result plain, a;
     uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
     double *grad = want != 0 ? calloc(env->n, sizeof *grad) : NULL;
     char where[64];
@@ -164,13 +267,12 @@ static void eval_want(ds_check *c)
     for (uint64_t k = 0; k < count && c->failed == 0; k++) {
         ds_check_evaluate(env, env->x0, want | unknown[k], 0, grad, &a);
         snprintf(where, sizeof where, "with the unknown bits %x in want", unknown[k]);
-        if (ds_check_answer_look(c, env, &a, where)) {
+        if (ds_check_result_check(c, env, &a, where)) {
             ds_check_same(c, &plain, &a, env->n, 1, where);
         }
     }
     if (c->failed > 0) {
-        ds_check_hint(
-            c, "look at single bits, (io->want & DS_WANT_GRAD) != 0, and ignore those that you do not know");
+        ds_check_hint(c, "test single bits, (io->want & DS_WANT_GRAD) != 0, and ignore unknown ones");
     }
     free(grad);
 }
@@ -180,7 +282,7 @@ static void eval_want(ds_check *c)
 typedef struct timer {
     atomic_int *flag;
     double after; /* seconds */
-    double set;   /* when it was set */
+    double set;   /* when the stop flag was set */
 } timer;
 
 static void *run_timer(void *arg)
@@ -195,10 +297,10 @@ static void *run_timer(void *arg)
 
 static void eval_stop(ds_check *c)
 {
-    /* An evaluation that ends sooner than this by itself need not ask. */
+    /* An evaluation shorter than this need not call should_stop(). */
     const double allowed = 2;
     ds_check_env *env = c->env;
-    ds_check_answer a;
+    ds_check_result a;
     pthread_t thread;
 
     timer t = {&env->h.stop, 0.05, 0};
@@ -206,7 +308,7 @@ static void eval_stop(ds_check *c)
         t.after = 0;
     }
     if (pthread_create(&thread, NULL, run_timer, &t) != 0) {
-        ds_check_skip(c, "no thread for the timer");
+        ds_check_skip(c, "cannot start a thread for the timer");
         return;
     }
     if (t.after == 0) {
@@ -214,32 +316,30 @@ static void eval_stop(ds_check *c)
     }
     ds_check_call(env, env->x, 1, &a);
     const double since = ds_check_now() - t.set;
-    const double on =
-        t.after > 0 && since < a.seconds ? since : a.seconds; /* it worked no longer than that */
+    const double on = t.after > 0 && since < a.seconds ? since : a.seconds; /* worked no longer than that */
     if (t.after > 0) {
         pthread_join(thread, NULL);
     }
-    ds_check_note(c, "returned %s %.2g s after the wish to stop; should_stop() was asked %u times",
+    ds_check_note(c, "returned %s %.2g s after the request to stop; should_stop() was called %u times",
                   ds_status_name(a.status), on, atomic_load(&env->h.polls));
     if (on > allowed) {
-        ds_check_fail(c, "evaluate() went on for %.1f s after should_stop() had become true", on);
-        ds_check_hint(
-            c,
-            "ask host->should_stop(host) about every 100 ms of work, also in the backward pass, and return "
-            "DS_STOPPED");
+        ds_check_fail(c, "evaluate() continued for %.1f s after should_stop() had become true", on);
+        ds_check_hint(c, "call host->should_stop(host) about every 100 ms of work, also in the backward "
+                         "pass, and return DS_STOPPED");
     }
     if (a.status < 0) {
-        ds_check_fail(c, "evaluate() that was asked to stop returned %s", ds_status_name(a.status));
-        ds_check_hint(c, "to stop on request is no error: return DS_STOPPED (or finish with DS_OK)");
+        ds_check_fail(c, "evaluate() returned %s after a request to stop", ds_status_name(a.status));
+        ds_check_hint(c, "stopping on request is not an error: return DS_STOPPED (or finish with DS_OK)");
     }
-    /* The next evaluation must not suffer from the broken one. */
+    /* The next evaluation must not be affected. */
     atomic_store(&env->h.stop, 0);
     int gradient = env->has_gradient;
     ds_check_call(env, env->x, gradient, &a);
-    if (ds_check_answer_look(c, env, &a, "the evaluation after a stopped one") && c->options->has_reference) {
+    if (ds_check_result_check(c, env, &a, "the evaluation after a stopped one") &&
+        c->options->has_reference) {
         if (!ds_check_is_reference(c, &a, env->n, gradient)) {
             ds_check_fail(c, "the evaluation after a stopped one has another result: loss %.17g", a.io.loss);
-            ds_check_hint(c, "set up all state anew in every evaluate()");
+            ds_check_hint(c, "initialise all state in every evaluate()");
         }
     }
 }
@@ -248,7 +348,7 @@ static void eval_stop(ds_check *c)
 
 static void compare_state(ds_check *c, ds_check_env *env, uint64_t count, const char *who)
 {
-    ds_check_answer a;
+    ds_check_result a;
     ds_process *before = ds_process_snapshot();
     for (uint64_t k = 0; k < count; k++) {
         ds_check_call(env, env->x, k % 2 == 0, &a);
@@ -272,8 +372,8 @@ static void eval_state(ds_check *c)
 {
     uint64_t count = ds_check_plan(c, "evaluations", 3, 1, cost(c, 1));
     compare_state(c, c->env, count, "evaluate()");
-    if (!ds_check_alone(c)) { /* what happens to a process of its own is not looked at */
-        ds_check_apart(c, state_with_threads, &count, sizeof count);
+    if (!ds_check_needs_process(c)) { /* changes in the plugin's own process are not examined */
+        ds_check_in_child(c, state_with_threads, &count, sizeof count);
     }
 }
 
@@ -282,8 +382,8 @@ static void eval_threads(ds_check *c)
 {
     static const uint32_t threads[] = {1, 4};
     ds_check_env env;
-    ds_check_answer a;
-    if (ds_check_alone(c)) {
+    ds_check_result a;
+    if (ds_check_needs_process(c)) {
         ds_check_skip(c, "its process ends with it (DS_ENV_OWN_PROCESS)");
         return;
     }
@@ -301,7 +401,7 @@ static void eval_threads(ds_check *c)
 static void eval_quiet(ds_check *c)
 {
     ds_check_env env;
-    ds_check_answer a;
+    ds_check_result a;
     ds_capture *capture = ds_capture_start();
     if (ds_check_env_open(c, 1, &env)) {
         ds_check_call(&env, env.x, c->options->cost_gradient < 5, &a);
@@ -313,7 +413,7 @@ static void eval_quiet(ds_check *c)
 static void eval_leak(ds_check *c)
 {
     ds_check_env *env = c->env;
-    ds_check_answer a;
+    ds_check_result a;
     uint64_t heap[3], resident[3];
 
     int gradient = c->options->cost_gradient < 2;
@@ -329,10 +429,9 @@ static void eval_leak(ds_check *c)
         resident[round] = ds_process_resident();
     }
     if (heap[1] >= heap[0] + 8 * half && heap[2] >= heap[1] + 8 * half) {
-        ds_check_fail(c, "every evaluation leaves about %llu bytes on the heap",
+        ds_check_fail(c, "every evaluation leaks about %llu bytes of the heap",
                       (unsigned long long)((heap[2] - heap[1]) / half));
-        ds_check_hint(
-            c, "allocate in create(), or free before evaluate() returns, also on the way out of an error");
+        ds_check_hint(c, "allocate in create(), or free before evaluate() returns, also on error paths");
     } else if (resident[2] > resident[1] + (1u << 20) && resident[1] > resident[0] + (1u << 20)) {
         ds_check_fail(c, "the process grew by %llu KiB in %llu evaluations",
                       (unsigned long long)((resident[2] - resident[0]) >> 10),
@@ -343,13 +442,16 @@ static void eval_leak(ds_check *c)
 }
 
 const ds_check_test ds_check_eval_tests[] = {
-    {"eval.points", "evaluate() gives a finite loss or says that there is none", DS_CHECK_ENV, 2, 0,
+    {"env.info", "info() and bounds() are consistent and repeatable, the start point is inside", DS_CHECK_ENV,
+     0, 0, info_consistent},
+    {"env.speed", "time of one evaluation", DS_CHECK_ENV, 0, 0, info_speed},
+    {"eval.points", "evaluate() gives a finite loss or reports that there is none", DS_CHECK_ENV, 2, 0,
      eval_points},
     {"eval.buffers", "evaluate() writes all of its outputs and nothing else", DS_CHECK_ENV | DS_CHECK_ALONE,
      1, 1, eval_buffers},
     {"eval.strange", "points outside of the box and NaN do no harm", DS_CHECK_ENV, 3, 0, eval_strange},
-    {"eval.want", "unknown wishes are ignored", DS_CHECK_ENV, 0, 2, eval_want},
-    {"eval.stop", "evaluate() ends soon when the host asks for it", DS_CHECK_ENV, 0, 1, eval_stop},
+    {"eval.want", "unknown flags are ignored", DS_CHECK_ENV, 0, 2, eval_want},
+    {"eval.stop", "evaluate() ends soon after the host requests it", DS_CHECK_ENV, 0, 1, eval_stop},
     {"eval.state", "evaluate() changes nothing in the process, with 1 thread and with 4", DS_CHECK_ENV, 0, 2,
      eval_state},
     {"eval.threads", "no thread outlives destroy(), with 1 thread and with 4", 0, 0, 2, eval_threads},

@@ -1,375 +1,654 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_extensions.c - conformance of tables: many rows in one call have the numbers of single rows. */
+/* check_extensions.c - conformance of the extensions variables, scene, score and hooks. */
 #include "config.h"
 
+#include "base/plugin_memory.h"
+#include "base/variables.h"
+#include "check/check_tests.h"
+#include "harness/check_crash.h"
+#include "harness/check_host.h"
+#include "plugin/channels.h"
+#include "snapshot/snapshot.h"
+
+#include <diffsim/ext/draft/hooks.h>
+#include <diffsim/ext/draft/score.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/ext/variables.h>
+
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_items.h"
-#include "check/check_tests.h"
-#include "harness/check_flight.h"
-
-/* Points, and rows of the longest call that is tried. */
-enum { MANY = 64, GAP = 3 };
-/* Seconds of all calls of one test, and numbers that are kept of one question. */
-static const double BATCH_SECONDS = 4;
-static const uint64_t KEPT_NUMBERS = 8000000;
-
-typedef struct company {
-    ds_check *c;
-    ds_check_env *env;
-    ds_check_items items;
-    ds_check_player player;
-    ds_check_row row[MANY];
-    uint64_t rows; /* opened */
-    double *alone, *together;
-    int answered; /* some call had an answer */
-    uint64_t sizes, wanted;
-} company;
-
-/* The order in which sizes are tried where there is no time for all of them: the longest call, those with a
- * remainder of every length, and then the others. */
-static uint64_t size_at(uint64_t k)
+/* Number of named variables: as many as the host asks for. */
+static uint64_t named(const ds_check_env *env)
 {
-    static const uint64_t first[] = {MANY, 7, 1, 5, 33, 2, 3, 4, 6, 9, 16, 63};
-    const uint64_t count = sizeof first / sizeof first[0];
-    if (k < count) {
-        return first[k];
-    }
-    uint64_t left = k - count, size = 1;
-    for (;; size++) {
-        uint64_t i = 0;
-        while (i < count && first[i] != size) {
-            i++;
-        }
-        if (i == count && left-- == 0) {
-            return size;
-        }
-    }
+    return env->n < DS_MAX_NAMED ? env->n : DS_MAX_NAMED;
 }
 
-/* A table made of rows that lie anywhere: x, gradients, and what goes into queries and comes out of them,
- * with gaps between the rows. */
-typedef struct table {
-    uint64_t count, n;
-    double *x, *grad, *loss;
-    uint64_t *key, *cost;
-    int64_t *bad;
-    uint32_t *outcome, *kind, *made; /* made: of each query, count rows */
-    ds_query query[DS_MAX_QUERIES];
-    const ds_query *queries[DS_MAX_QUERIES];
-    ds_reply reply[DS_MAX_QUERIES];
-    const ds_reply *replies[DS_MAX_QUERIES];
-    void *room[3 * DS_MAX_QUERIES + 9];
-    size_t rooms;
-} table;
-
-static void *room(table *t, uint64_t count, size_t size)
+/* Reads the names of all variables; 0 after recording a breach. */
+static int read_names(ds_check *c, ds_check_env *env, ds_named_variable *out)
 {
-    void *p = calloc(count + 1, size);
-    t->room[t->rooms++] = p;
-    return p;
-}
-
-/* Copies rows of `count` numbers into one array with gaps, NULL where they are none. */
-static double *gather(table *t, uint64_t count, uint64_t rows,
-                      const double *(*from)(const ds_eval *, uint64_t), ds_eval *const *io, uint64_t i)
-{
-    if (from(io[0], i) == NULL) {
-        return NULL;
-    }
-    double *to = room(t, rows * (count + GAP), sizeof *to);
-    for (uint64_t k = 0; to != NULL && k < rows; k++) {
-        memcpy(to + k * (count + GAP), from(io[k], i), count * sizeof *to);
-    }
-    return to;
-}
-
-static const double *x_of(const ds_eval *io, uint64_t i)
-{
-    (void)i;
-    return io->x;
-}
-
-static const double *v_of(const ds_eval *io, uint64_t i)
-{
-    return io->query[i]->v;
-}
-
-static const double *w_of(const ds_eval *io, uint64_t i)
-{
-    return io->query[i]->w;
-}
-
-static int gather_queries(table *t, const ds_channels *channels, ds_eval *const *io, uint64_t count)
-{
-    int whole = 1;
-    for (uint64_t i = 0; i < io[0]->queries; i++) {
-        const ds_eval_query *q = io[0]->query[i];
-        const uint64_t m = ds_channel_elements(channels->list[q->channel]);
-        const uint64_t in = q->op == DS_QUERY_JTV ? m : t->n, words = (q->bytes + 7) / 8 + GAP;
-        t->query[i] = (ds_query){.struct_size = sizeof t->query[i],
-                                 .op = q->op,
-                                 .channel = q->channel,
-                                 .v = gather(t, in, count, v_of, io, i),
-                                 .w = gather(t, m, count, w_of, io, i),
-                                 .v_stride = in + GAP,
-                                 .w_stride = m + GAP};
-        t->reply[i] = (ds_reply){.struct_size = sizeof t->reply[i],
-                                 .out = room(t, count * words, 8),
-                                 .stride = words * 8,
-                                 .bytes = q->bytes,
-                                 .kind = t->made + i * count};
-        whole = whole && t->reply[i].out != NULL && (q->v == NULL || t->query[i].v != NULL) &&
-                (q->w == NULL || t->query[i].w != NULL);
-        memset(t->reply[i].out != NULL ? t->reply[i].out : &whole, 0xff,
-               t->reply[i].out != NULL ? count * words * 8 : 0);
-        t->queries[i] = &t->query[i];
-        t->replies[i] = &t->reply[i];
-    }
-    return whole;
-}
-
-static int table_open(table *t, const ds_channels *channels, ds_eval *const *io, uint64_t count)
-{
-    memset(t, 0, sizeof *t);
-    t->count = count;
-    t->n = io[0]->n;
-    t->x = gather(t, t->n, count, x_of, io, 0);
-    t->grad = room(t, count * (t->n + GAP), sizeof *t->grad);
-    t->loss = room(t, count, sizeof *t->loss);
-    t->key = room(t, count, sizeof *t->key);
-    t->cost = room(t, count, sizeof *t->cost);
-    t->bad = room(t, count, sizeof *t->bad);
-    t->outcome = room(t, count, sizeof *t->outcome);
-    t->kind = room(t, count, sizeof *t->kind);
-    t->made = room(t, count * DS_MAX_QUERIES, sizeof *t->made);
-    int whole = 1;
-    for (size_t i = 0; i < t->rooms; i++) {
-        whole = whole && t->room[i] != NULL;
-    }
-    for (uint64_t k = 0; whole && k < count; k++) {
-        t->key[k] = io[k]->noise_key;
-        t->loss[k] = ds_check_poison();
-        t->bad[k] = -1;
-        for (uint64_t i = 0; i < t->n; i++) {
-            t->grad[k * (t->n + GAP) + i] = ds_check_poison();
-        }
-    }
-    return whole && gather_queries(t, channels, io, count);
-}
-
-static void table_close(table *t)
-{
-    while (t->rooms > 0) {
-        free(t->room[--t->rooms]);
-    }
-}
-
-/* Copies the results to the rows. */
-static void scatter(const table *t, ds_eval *const *io)
-{
-    for (uint64_t k = 0; k < t->count; k++) {
-        ds_eval *e = io[k];
-        e->loss = t->loss[k];
-        e->outcome = t->outcome[k];
-        e->grad_kind = t->kind[k];
-        e->bad_step = t->bad[k];
-        e->cost_steps = t->cost[k];
-        if (e->grad != NULL) {
-            memcpy(e->grad, t->grad + k * (t->n + GAP), t->n * sizeof *e->grad);
-        }
-        for (uint64_t i = 0; i < e->queries; i++) {
-            e->query[i]->kind = t->reply[i].kind[k];
-            memcpy(e->query[i]->out, (const unsigned char *)t->reply[i].out + k * t->reply[i].stride,
-                   e->query[i]->bytes);
-        }
-    }
-}
-
-/* Are the gaps between the rows of the gradients as they were? */
-static int gaps_whole(const table *t)
-{
-    int whole = 1;
-    for (uint64_t k = 0; k < t->count; k++) {
-        for (uint64_t i = t->n; i < t->n + GAP; i++) {
-            whole = whole && t->grad[k * (t->n + GAP) + i] == 0;
-        }
-    }
-    return whole;
-}
-
-/* Evaluates the rows, which want the same, in one call. 0 = it returned an error status, which says that the
- * host evaluates the rows one by one, or something was wrong (recorded). */
-static int evaluate_rows(company *t, ds_eval *const *io, uint64_t count)
-{
-    table b;
-    ds_status status = DS_E_NOMEM;
-    if (table_open(&b, &t->items.channels, io, count)) {
-        const ds_rows rows = {.struct_size = sizeof rows,
-                              .want = io[0]->want,
-                              .count = count,
-                              .n = b.n,
-                              .stride = b.n + GAP,
-                              .x = b.x,
-                              .noise_key = b.key,
-                              .queries = io[0]->queries,
-                              .query = io[0]->queries > 0 ? b.queries : NULL};
-        const ds_results results = {.struct_size = sizeof results,
-                                    .stride = b.n + GAP,
-                                    .loss = b.loss,
-                                    .grad = io[0]->grad != NULL ? b.grad : NULL,
-                                    .outcome = b.outcome,
-                                    .grad_kind = b.kind,
-                                    .bad_step = b.bad,
-                                    .cost_steps = b.cost,
-                                    .reply = io[0]->queries > 0 ? b.replies : NULL};
-        t->env->h.error_text[0] = '\0';
-        ds_flight_begin(io[0]->x, b.n, io[0]->want, io[0]->noise_key, (uint32_t)count);
-        status = t->env->vt->evaluate(t->env->self, &rows, &results);
-        ds_flight_end();
-        scatter(&b, io);
-        if (!gaps_whole(&b)) {
-            ds_check_fail(t->c, "a call with %llu rows wrote between the rows of the gradients",
-                          (unsigned long long)count);
-            ds_check_hint(t->c, "row r of grad begins at grad + r * stride and has n numbers");
-        }
-    }
-    table_close(&b);
-    return status == DS_OK;
-}
-
-/* One call with the questions of the items in `pick`. 0 = the environment does not answer such a call, which
- * any error status may say (diffsim/env.h): the host asks for the rows one by one then. */
-static int call_rows(company *t, const ds_check_item *item, uint64_t count, const uint64_t *pick)
-{
-    ds_check *c = t->c;
-    ds_eval *list[MANY];
-    const uint64_t size = item->size;
-    for (uint64_t k = 0; k < count; k++) {
-        ds_check_row_ask(&t->items, &item[pick[k]], &t->row[k]);
-        list[k] = &t->row[k].io;
-    }
-    if (!evaluate_rows(t, list, count)) {
+    const ds_env_variables *ext = ds_check_extension(env, DS_EXT_VARIABLES);
+    if (ext == NULL || !DS_HAS(ds_env_variables, ext, describe) || ext->describe == NULL) {
+        ds_check_fail(c, ext == NULL
+                             ? "with the same parameters, another instance does not offer the extension"
+                             : "the table ends before describe()");
         return 0;
     }
-    for (uint64_t k = 0; k < count && c->failed == 0; k++) {
-        const double *alone = t->alone + pick[k] * size;
-        char where[80];
-        snprintf(where, sizeof where, "alone, and as row %llu of %llu in one call", (unsigned long long)k,
-                 (unsigned long long)count);
-        ds_check_row_take(&t->items, &item[pick[k]], &t->row[k], DS_OK, NULL, t->together);
-        ds_check_row_same(c, &t->items, &item[pick[k]], alone, t->together, where);
+    for (uint64_t i = 0; i < named(env); i++) {
+        ds_variable v = {.struct_size = sizeof v};
+        char why[DS_VARIABLE_WHY];
+        ds_status st = ext->describe(env->self, i, &v);
+        if (st != DS_OK) {
+            ds_check_fail(c, "describe() of variable %" PRIu64 " returned %s: %.200s", i, ds_status_name(st),
+                          env->h.error_text);
+            return 0;
+        }
+        if (ds_variable_set(&out[i], v.name, v.unit, v.group, v.flags, why) != 0) {
+            ds_check_fail(c, "variable %" PRIu64 ": %s", i, why);
+            ds_check_hint(c, "write name, unit and group of every variable (\"\" for no unit or group); a "
+                             "name begins with a letter");
+            return 0;
+        }
     }
     return 1;
 }
 
-/* Calls of many sizes with one question: distinct points in the order of a shuffle, and some that repeat. */
-static void try_sizes(company *t, const ds_check_item *item)
+/* Texts are padded with zeros, so equal texts have equal bytes. */
+static void compare_names(ds_check *c, const ds_named_variable *a, const ds_named_variable *b, uint64_t n,
+                          const char *when)
 {
-    ds_check *c = t->c;
-    uint64_t points = t->items.points, pick[MANY];
-    for (uint64_t k = 0; k < points; k++) {
-        ds_check_item_play(&t->player, &item[k], t->alone + k * item->size);
-    }
-    for (uint64_t k = 0; k < t->sizes && c->failed == 0; k++) {
-        const uint64_t size = size_at(k), most = t->env->max_rows;
-        const uint64_t count = size < most ? size : most, from = ds_random_u32(&c->random) % points;
-        for (uint64_t i = 0; i < count; i++) {
-            pick[i] = (from + i * (k % 3 == 1 ? points - 1 : 1)) % points;
-            if (k % 4 == 3 && i % 3 == 2) {
-                pick[i] = pick[i - 1]; /* the same point twice */
-            }
-        }
-        t->answered |= call_rows(t, item, count, pick);
-    }
-}
-
-static void try_questions(company *t)
-{
-    const ds_check_items *s = &t->items;
-    for (uint64_t q = 0; q < s->questions && t->c->failed == 0; q++) {
-        try_sizes(t, &s->item[q * s->points]);
-    }
-    if (t->sizes < t->wanted) {
-        ds_check_note(t->c,
-                      "%llu of %llu sizes of a call, because evaluations take too long for all (smaller "
-                      "parameters, given with --set, make it complete)",
-                      (unsigned long long)t->sizes, (unsigned long long)t->wanted);
-    }
-    if (!t->answered) {
-        ds_check_skip(t->c, "it answers no call with several points: the host asks for them one by one");
-    }
-    if (t->c->failed > 0) {
-        ds_check_hint(
-            t->c, "a point's answer must not depend on its company, nor on how many there are: look at the "
-                  "loop over what is left of a vector, at state that goes from one point to the next, at "
-                  "sums in another order than for a point alone");
-    }
-}
-
-/* Rows of the longest call have points of their own where there is time and memory for them; the time goes to
- * sizes otherwise. */
-static void batch_with(company *t)
-{
-    ds_check *c = t->c;
-    const ds_check_options *o = c->options;
-    const double each = t->env->has_gradient ? o->cost_gradient : o->cost;
-    uint64_t points = each * 16 * MANY > BATCH_SECONDS ? 5 : MANY, largest = 1;
-    if (!ds_check_items_open(c, t->env, points, 0, &t->items)) {
-        return;
-    }
-    for (uint64_t q = 0; q < t->items.questions; q++) {
-        const uint64_t size = t->items.item[q * points].size;
-        largest = size > largest ? size : largest;
-    }
-    if (largest * points > KEPT_NUMBERS) {
-        ds_check_items_close(&t->items);
-        points = 5;
-        if (!ds_check_items_open(c, t->env, points, 0, &t->items)) {
+    for (uint64_t i = 0; i < n; i++) {
+        if (memcmp(&a[i], &b[i], sizeof *a) != 0) {
+            ds_check_fail(c, "variable %" PRIu64 " is '%s' [%s] of '%s' at first, and '%s' [%s] of '%s' %s",
+                          i, a[i].name, a[i].unit, a[i].group, b[i].name, b[i].unit, b[i].group, when);
+            ds_check_hint(c, "names must depend on the parameters alone");
             return;
         }
     }
-    /* A call has 33 rows in the mean. */
-    const double size_seconds = 33 * t->items.seconds / (double)points;
-    t->wanted = MANY;
-    t->sizes = size_seconds * MANY > BATCH_SECONDS ? (uint64_t)fmax(3, BATCH_SECONDS / size_seconds) : MANY;
-    t->alone = malloc((points + 1) * largest * sizeof *t->alone);
-    t->together = t->alone + points * largest;
-    int room = t->alone != NULL && ds_check_player_open(&t->items, t->env, &t->player);
-    while (room && t->rows < MANY && ds_check_row_open(&t->items, &t->row[t->rows])) {
-        t->rows++;
-    }
-    if (t->rows == MANY) {
-        try_questions(t);
-    } else if (c->failed == 0) {
-        ds_check_fail(c, "out of memory");
-    }
-    while (t->rows > 0) {
-        ds_check_row_close(&t->row[--t->rows]);
-    }
-    ds_check_player_close(&t->player);
-    free(t->alone);
-    ds_check_items_close(&t->items);
 }
 
-static void tables(ds_check *c)
+static void compare_instances(ds_check *c, const ds_named_variable *first, ds_named_variable *again)
 {
-    company *t = calloc(1, sizeof *t);
-    if (c->env->max_rows < 2) {
-        ds_check_skip(c, "it takes one row at a time");
-    } else if (t == NULL) {
-        ds_check_fail(c, "out of memory");
-    } else {
-        t->c = c;
-        t->env = c->env;
-        batch_with(t);
+    ds_check_env two;
+    if (!ds_check_env_open(c, 1, &two)) {
+        return;
     }
-    free(t);
+    if (read_names(c, &two, again)) {
+        compare_names(c, first, again, named(&two), "in a second instance");
+    }
+    ds_check_env_close(&two);
+}
+
+static void extension_variables(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    uint64_t n = named(env), a = 0, b = 0;
+    if (ds_check_extension(env, DS_EXT_VARIABLES) == NULL) {
+        ds_check_skip(c, "this environment does not offer it");
+        return;
+    }
+    ds_named_variable *first = ds_check_room(c, 2 * n, sizeof *first), *again = first + n;
+    ds_check_result answer;
+    if (first != NULL && read_names(c, env, first)) {
+        if (ds_variables_unique(first, n, &a, &b) < 0) {
+            ds_check_fail(c, "variables %" PRIu64 " and %" PRIu64 " are both called '%s'", a, b,
+                          first[a].name);
+            ds_check_hint(c, "make names unique by a number, an axis or a step (\"push.x.12\")");
+        }
+        ds_check_call(env, env->x0, 0, &answer);
+        if (read_names(c, env, again)) {
+            compare_names(c, first, again, n, "after an evaluation");
+        }
+        compare_instances(c, first, again);
+        ds_check_note(c, "%" PRIu64 " variables, the first is %s%s%s%s", n, first->name,
+                      first->unit[0] != '\0' ? " [" : "", first->unit, first->unit[0] != '\0' ? "]" : "");
+    }
+    free(first);
+}
+
+/* ---- hooks ---- */
+
+/* Hook points follow the rules and never change; a network with weights of 0 changes no result. */
+
+enum { WIRING = 256 /* bytes */, POINTS = 4 };
+
+/* Reads the hook points of an instance; 0 after recording a breach. */
+static int read_hooks(ds_check *c, ds_check_env *env, ds_hooks *out)
+{
+    const ds_env_hooks *ext = ds_check_extension(env, DS_EXT_HOOKS);
+    ds_error e;
+    if (ext == NULL) {
+        ds_check_fail(c, "with the same parameters, another instance does not offer the extension");
+        return 0;
+    }
+    if (ds_hooks_read(c->module->id, ext, env->self, out, &e) != 0) {
+        ds_check_fail(c, "%s", e.text);
+        return 0;
+    }
+    for (uint64_t i = 0; i < out->count; i++) {
+        if (out->entry[i].doc[0] == '\0') {
+            ds_check_fail(c, "hook point '%s' has no doc: say in a sentence which quantity it is",
+                          out->entry[i].name);
+        }
+    }
+    return c->failed == 0;
+}
+
+/* Texts are padded with zeros, so equal texts have equal bytes. */
+static void compare_hooks(ds_check *c, const ds_hooks *a, const ds_hooks *b, const char *when)
+{
+    for (uint64_t i = 0; i < a->count || i < b->count; i++) {
+        if (i >= a->count || i >= b->count || memcmp(&a->entry[i], &b->entry[i], sizeof *a->entry) != 0) {
+            ds_check_fail(c, "hook point %" PRIu64 " is '%s' at first, and '%s' %s", i, a->entry[i].name,
+                          b->entry[i].name, when);
+            ds_check_hint(c, "hook points must depend on the parameters alone, not on what is wired");
+            return;
+        }
+    }
+}
+
+static int has_param(const ds_check *c, const char *name, uint32_t type)
+{
+    const ds_param *const *p = c->module->plugin->desc->params;
+    for (; p != NULL && *p != NULL; p++) {
+        if (strcmp((*p)->name, name) == 0) {
+            return (*p)->type == type;
+        }
+    }
+    return 0;
+}
+
+/* Creates an instance with this wiring and weights of 0; 0, after a note, if the plugin refuses it. */
+static int open_wired(ds_check *c, const char *wiring, ds_settings *settings, ds_check_env *env)
+{
+    ds_error e;
+    memset(settings, 0, sizeof *settings);
+    memset(env, 0, sizeof *env);
+    if (ds_settings_copy(settings, &c->options->settings, &e) != 0 ||
+        ds_settings_add_flag(settings, DS_SECTION_ENV, "residual", wiring, &e) != 0 ||
+        ds_settings_add_flag(settings, DS_SECTION_ENV, "residual_start", "zero", &e) != 0) {
+        ds_check_fail(c, "%s", e.text);
+        return 0;
+    }
+    ds_check_options options = *c->options;
+    const ds_check_options *kept = c->options;
+    options.settings = *settings;
+    c->options = &options;
+    const int open = ds_check_env_open(c, 1, env);
+    c->options = kept;
+    return open;
+}
+
+/* Compares losses and gradients with and without a network whose output is 0. */
+static void compare_answers(ds_check *c, ds_check_env *plain, ds_check_env *wired, const char *wiring)
+{
+    const uint64_t n = plain->n;
+    for (int k = 0; k < POINTS && c->failed == 0; k++) {
+        ds_check_result with, without;
+        double worst = 0, longest = 0;
+        memcpy(plain->x, plain->x0, n * sizeof *plain->x);
+        if (k > 0) {
+            ds_check_random_point(c, plain, plain->x);
+        }
+        memcpy(wired->x, plain->x, n * sizeof *plain->x);
+        memset(wired->x + n, 0, (wired->n - n) * sizeof *wired->x);
+        ds_check_call(plain, plain->x, 1, &without);
+        ds_check_call(wired, wired->x, 1, &with);
+        if (with.io.outcome != without.io.outcome ||
+            (without.io.outcome == DS_EVAL_OK &&
+             !ds_check_near(c, ds_check_loss_distance(with.io.loss, without.io.loss)))) {
+            ds_check_fail(c, "residual = %s: with weights of 0 the loss is %.17g, without a network %.17g",
+                          wiring, with.io.loss, without.io.loss);
+            ds_check_hint(c, "the output of a residual network is added to an existing value: an output of 0 "
+                             "must not change anything");
+        }
+        for (uint64_t i = 0; plain->has_gradient && without.io.outcome == DS_EVAL_OK && i < n; i++) {
+            worst = fmax(worst, fabs(wired->g[i] - plain->g[i]));
+            longest = fmax(longest, fabs(plain->g[i]));
+        }
+        if (!(worst <= 1e-9 * longest + 2 * c->tolerance * longest)) {
+            ds_check_fail(c,
+                          "residual = %s: with weights of 0 the gradient by the first %" PRIu64
+                          " variables differs by up to %.3g of %.3g",
+                          wiring, n, worst, longest);
+        }
+    }
+}
+
+/* One wiring: from the first element of an input to the first element of an output. */
+static void check_wiring(ds_check *c, ds_check_env *plain, const ds_hooks *hooks, const char *out,
+                         const char *in)
+{
+    char wiring[WIRING];
+    ds_settings settings;
+    ds_check_env wired;
+    ds_hooks again;
+    snprintf(wiring, sizeof wiring, "%s = %s | 2 | tanh | residual", out, in);
+    if (open_wired(c, wiring, &settings, &wired)) {
+        if (wired.n <= plain->n || memcmp(wired.x0, plain->x0, plain->n * sizeof *plain->x0) != 0) {
+            ds_check_fail(c,
+                          "residual = %s: %" PRIu64 " variables, without a network %" PRIu64
+                          ", or another start point",
+                          wiring, wired.n, plain->n);
+            ds_check_hint(c, "append the weights as further variables after those of the environment");
+        } else if (read_hooks(c, &wired, &again)) {
+            compare_hooks(c, hooks, &again, "with a network");
+            compare_answers(c, plain, &wired, wiring);
+        }
+        ds_check_env_close(&wired);
+    }
+    ds_settings_clear(&settings);
+}
+
+static void extension_hooks(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    ds_check_env two;
+    ds_check_result answer;
+    if (ds_check_extension(env, DS_EXT_HOOKS) == NULL) {
+        ds_check_skip(c, "this environment does not offer it");
+        return;
+    }
+    ds_hooks *first = ds_check_room(c, 2, sizeof *first);
+    if (first != NULL && read_hooks(c, env, first)) {
+        ds_check_call(env, env->x0, 0, &answer);
+        if (read_hooks(c, env, first + 1)) {
+            compare_hooks(c, first, first + 1, "after an evaluation");
+        }
+        if (ds_check_env_open(c, 1, &two)) {
+            if (read_hooks(c, &two, first + 1)) {
+                compare_hooks(c, first, first + 1, "in a second instance");
+            }
+            ds_check_env_close(&two);
+        }
+        ds_check_note(c, "%" PRIu64 " hook points, the first is %s %s [%s]", first->count,
+                      ds_hook_kind_name(first->entry[0].kind), first->entry[0].name, first->entry[0].unit);
+    }
+    free(first);
+}
+
+/* The first name of a kind; NULL if there is none. */
+static const char *first_of(const ds_hooks *h, uint32_t kind)
+{
+    for (uint64_t i = 0; i < h->count; i++) {
+        if (h->entry[i].kind == kind) {
+            return h->entry[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void extension_residual(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    ds_hooks *hooks = NULL;
+    if (ds_check_extension(env, DS_EXT_HOOKS) == NULL) {
+        ds_check_skip(c, "this environment has no hook points");
+        return;
+    }
+    if (!has_param(c, "residual", DS_PARAM_TEXT) || !has_param(c, "residual_start", DS_PARAM_ENUM)) {
+        ds_check_skip(c, "it does not use the parameters of diffsim/helper/hybrid.h");
+        return;
+    }
+    if (ds_settings_find(&c->options->settings, DS_SECTION_ENV, "residual") != NULL) {
+        ds_check_skip(c, "parameter residual is set");
+        return;
+    }
+    hooks = ds_check_room(c, 1, sizeof *hooks);
+    if (hooks != NULL && read_hooks(c, env, hooks)) {
+        const char *input = first_of(hooks, DS_HOOK_INPUT);
+        unsigned wired = 0;
+        for (uint64_t i = 0; input != NULL && i < hooks->count && c->failed == 0; i++) {
+            if (hooks->entry[i].kind == DS_HOOK_OUTPUT) {
+                check_wiring(c, env, hooks, hooks->entry[i].name, input);
+                wired++;
+            }
+        }
+        ds_check_note(c, "%u outputs wired, one at a time, to %s", wired, input != NULL ? input : "nothing");
+    }
+    free(hooks);
+}
+
+/* ---- scene ---- */
+
+/* The scene is complete, repeatable and without effect on the loss; ds_snapshot_collect() checks sizes, names
+ * and index numbers. */
+
+/* Compares two copies, number by number; NaN equals NaN. */
+static void compare_scenes(ds_check *c, const ds_snapshot *a, const ds_snapshot *b)
+{
+    int same = a->frames == b->frames && a->bodies == b->bodies && a->metrics == b->metrics;
+    for (uint64_t k = 0; same && k < a->bodies; k++) {
+        const ds_snapshot_body *p = &a->body[k], *q = &b->body[k];
+        size_t bytes = (size_t)(a->kept * p->count * p->width) * sizeof(double);
+        same = strcmp(p->name, q->name) == 0 && p->count == q->count && p->width == q->width &&
+               memcmp(p->data, q->data, bytes) == 0;
+        if (!same) {
+            ds_check_fail(c, "body %s has other numbers at the second call", p->name);
+        }
+    }
+    for (uint64_t k = 0; same && k < a->metrics; k++) {
+        same = memcmp(a->metric[k].values, b->metric[k].values, (size_t)a->frames * sizeof(double)) == 0;
+        if (!same) {
+            ds_check_fail(c, "metric %s has other numbers at the second call", a->metric[k].name);
+        }
+    }
+    if (!same) {
+        ds_check_hint(c, "the data must not change until the next evaluate(): return what that call stored");
+    }
+}
+
+/* Counts the control steps of the episode of the start point, and of a complete one. 0 if the episode cannot
+ * be played (steps.loss reports why). */
+static int play_start(ds_check_env *env, uint64_t *taken, uint64_t *horizon)
+{
+    ds_env_steps own;
+    ds_steps_info info = {.struct_size = sizeof info};
+    const ds_env_steps *theirs = ds_check_extension(env, DS_EXT_STEPS), *rl = &own;
+    ds_error e;
+    if (DS_SIZED_READ(&own, theirs, DS_ENV_STEPS_SIZE_1_0, "", "the table of " DS_EXT_STEPS, &e) != 0 ||
+        rl->info(env->self, &info) != DS_OK || info.n_act < 1 || info.horizon < 1 ||
+        info.horizon > env->n / info.n_act) {
+        return 0;
+    }
+    double *obs = calloc(info.n_obs + 1, sizeof *obs);
+    int played = obs != NULL && ds_step_begin_call(rl, env->self, 0, 0, obs, NULL) == DS_OK;
+    *taken = 0;
+    *horizon = info.horizon;
+    for (uint32_t ended = 0; played && ended == DS_STEPS_CONTINUES && *taken < info.horizon; ++*taken) {
+        ds_step io = {.action = env->x0 + *taken * info.n_act, .obs = obs};
+        played = ds_step_call(rl, env->self, 0, &io) == DS_OK;
+        ended = io.outcome != DS_EVAL_OK ? DS_STEPS_TERMINATED : io.ended;
+    }
+    free(obs);
+    return played;
+}
+
+/* An episode that ends early has frames up to its end, or all of them; any other episode has steps + 1. */
+static void check_frames(ds_check *c, ds_check_env *env, uint64_t frames)
+{
+    const char *hint = "store the state before the first step and after every output step";
+    uint64_t taken = 1, horizon = 1, steps = env->steps;
+    if (frames == steps + 1) {
+        return;
+    }
+    if (frames > steps + 1 || ds_check_extension(env, DS_EXT_STEPS) == NULL) {
+        ds_check_fail(c, "the scene has %llu frames, but info() reports %llu steps: expected steps + 1",
+                      (unsigned long long)frames, (unsigned long long)steps);
+        ds_check_hint(c, "%s", hint);
+        return;
+    }
+    if (!play_start(env, &taken, &horizon)) {
+        ds_check_fail(c, "the scene has %llu frames of %llu, and the same episode cannot be stepped through",
+                      (unsigned long long)frames, (unsigned long long)steps + 1);
+        ds_check_hint(c, "see steps.loss first");
+        return;
+    }
+    /* Its last control step may have ended before the last output step that belongs to it. */
+    uint64_t most = (uint64_t)ceil((double)steps * (double)taken / (double)horizon) + 1;
+    uint64_t least = (uint64_t)floor((double)steps * (double)(taken - 1) / (double)horizon) + 2;
+    if (taken == horizon) {
+        ds_check_fail(c,
+                      "the scene has %llu frames, but the episode takes all of its %llu control steps: "
+                      "expected steps + 1 = %llu",
+                      (unsigned long long)frames, (unsigned long long)horizon, (unsigned long long)steps + 1);
+        ds_check_hint(c, "%s", hint);
+    } else if (frames < least || frames > most) {
+        ds_check_fail(c,
+                      "the scene has %llu frames, but the episode ends in control step %llu of %llu: "
+                      "expected %llu to %llu, or all %llu",
+                      (unsigned long long)frames, (unsigned long long)taken, (unsigned long long)horizon,
+                      (unsigned long long)least, (unsigned long long)most, (unsigned long long)steps + 1);
+        ds_check_hint(c, "%s, up to the end of the episode", hint);
+    } else {
+        ds_check_note(c, "%llu frames of %llu: the episode ends in control step %llu of %llu",
+                      (unsigned long long)frames, (unsigned long long)steps + 1, (unsigned long long)taken,
+                      (unsigned long long)horizon);
+    }
+}
+
+static void check_scene(ds_check *c, const ds_scene_info *said, const ds_snapshot *s)
+{
+    unsigned material = 0;
+    if (s->bodies < said->bodies) {
+        ds_check_fail(c, "%llu bodies have an unknown shape", (unsigned long long)(said->bodies - s->bodies));
+        ds_check_hint(c, "set ds_scene_body.shape to one of DS_BODY_*");
+    }
+    for (uint64_t k = 0; k < s->bodies; k++) {
+        material += s->body[k].role == DS_ROLE_MATERIAL || s->body[k].role == DS_ROLE_TOOL;
+        if (s->body[k].nonfinite > 0) {
+            ds_check_fail(c, "body %s has %llu positions that are not finite", s->body[k].name,
+                          (unsigned long long)s->body[k].nonfinite);
+        }
+    }
+    if (s->bodies > 0 && material == 0) {
+        ds_check_note(c, "no body has the role material or tool");
+    }
+    ds_check_note(c, "%llu frames, %llu bodies, %llu metrics", (unsigned long long)s->frames,
+                  (unsigned long long)s->bodies, (unsigned long long)s->metrics);
+}
+
+static void scene_data(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    ds_check_result with, without;
+    ds_snapshot *first = NULL, *second = NULL;
+    ds_scene_info info = {.struct_size = sizeof info};
+    ds_error e = {0};
+
+    const ds_scene *ext = ds_check_extension(env, DS_EXT_SCENE);
+    if (ext == NULL) {
+        ds_check_skip(c, "this environment offers no scene");
+        return;
+    }
+    ds_check_evaluate(env, env->x0, DS_WANT_SCENE, 0, NULL, &with);
+    if (ds_check_result_check(c, env, &with, "with DS_WANT_SCENE")) {
+        if (ds_snapshot_collect(ext, env->self, NULL, 0, &first, &e) != 0 ||
+            ds_snapshot_collect(ext, env->self, NULL, 0, &second, &e) != 0 ||
+            ext->info(env->self, &info) != DS_OK) {
+            ds_check_fail(c, "%s", e.text[0] != '\0' ? e.text : "info() of the scene fails");
+            ds_check_hint(c, "diffsim/ext/scene.h says what each function fills");
+        } else {
+            check_scene(c, &info, first);
+            compare_scenes(c, first, second);
+            check_frames(c, env, first->frames);
+        }
+        ds_check_evaluate(env, env->x0, 0, 0, NULL, &without);
+        ds_check_same(c, &with, &without, env->n, 0, "with and without DS_WANT_SCENE");
+        ds_status st = ext->info(env->self, &info);
+        if (st != DS_E_STATE) {
+            ds_check_fail(c, "after an evaluate() without DS_WANT_SCENE the scene's info() returns %s",
+                          ds_status_name(st));
+            ds_check_hint(c, "return DS_E_STATE if the last evaluate() stored no scene: an old scene must "
+                             "not pass for a new one");
+        }
+    }
+    ds_snapshot_free(first);
+    ds_snapshot_free(second);
+}
+
+/* ---- score: results equal those of evaluate(); score and noise follow the rules ---- */
+
+/* Buffers of one call: n, n and `noise` values. */
+typedef struct buffers {
+    double *grad, *score, *noise;
+    double baseline;
+} buffers;
+
+/* Reads table and info; 0 after recording a breach. */
+static int read_table(ds_check *c, ds_check_env *env, ds_env_score *ext, ds_score_info *info)
+{
+    const ds_env_score *theirs = ds_check_extension(env, DS_EXT_SCORE);
+    ds_error e;
+    if (DS_SIZED_READ(ext, theirs, DS_ENV_SCORE_SIZE_1_0, "", "the table of " DS_EXT_SCORE, &e) != 0) {
+        ds_check_fail(c, "%s", e.text);
+        return 0;
+    }
+    if (ext->info == NULL || ext->evaluate == NULL) {
+        ds_check_fail(c, "%s() is missing in the table of " DS_EXT_SCORE,
+                      ext->info == NULL ? "info" : "evaluate");
+        return 0;
+    }
+    *info = (ds_score_info){.struct_size = sizeof *info};
+    const ds_status status = ext->info(env->self, info);
+    if (status != DS_OK || info->action == 0 || info->noise == 0 || info->noise % info->action != 0 ||
+        info->noise > DS_MAX_VARIABLES || !(info->sigma > 0 && isfinite(info->sigma))) {
+        ds_check_fail(c, "info(): %s, %" PRIu64 " numbers of noise, %" PRIu64 " for each action, sigma = %g",
+                      ds_status_name(status), info->noise, info->action, info->sigma);
+        ds_check_hint(c, "noise must be a multiple of action, both at least 1, and sigma positive");
+        return 0;
+    }
+    return 1;
+}
+
+/* Evaluates x with score and compares with evaluate(); 0 if there is no loss or after recording a difference.
+ */
+static int evaluate_with_score(ds_check *c, ds_check_env *env, const ds_env_score *ext,
+                               const ds_score_info *info, const double *x, uint64_t key, buffers *out)
+{
+    const uint32_t want = env->has_gradient ? DS_WANT_GRAD : 0;
+    ds_check_result with = {.status = DS_OK,
+                            .io = {.want = want,
+                                   .n = env->n,
+                                   .x = x,
+                                   .noise_key = key,
+                                   .grad = want != 0 ? out->grad : NULL,
+                                   .loss = NAN,
+                                   .outcome = DS_EVAL_OK,
+                                   .bad_step = -1}},
+                    alone;
+    ds_score s = {.struct_size = sizeof s,
+                  .flags = DS_SCORE_BASELINE,
+                  .score = out->score,
+                  .noise = out->noise,
+                  .baseline = NAN};
+    for (uint64_t i = 0; i < env->n; i++) {
+        out->grad[i] = out->score[i] = ds_check_poison();
+    }
+    for (uint64_t i = 0; i < info->noise; i++) {
+        out->noise[i] = ds_check_poison();
+    }
+    ds_flight_begin(x, env->n, want, key, 1);
+    ds_eval_table t;
+    ds_eval_table_of(&with.io, &t);
+    const ds_status status = ext->evaluate(env->self, &t.rows, &t.results, &s);
+    ds_flight_end();
+    out->baseline = s.baseline;
+    if (status != DS_OK) {
+        ds_check_fail(c, "evaluate() of " DS_EXT_SCORE " returned %s: %.200s", ds_status_name(status),
+                      env->h.error_text);
+        return 0;
+    }
+    ds_check_evaluate(env, x, want, key, want != 0 ? env->g : NULL, &alone);
+    const int loss = alone.io.outcome == DS_EVAL_OK;
+    ds_check_same(c, &with, &alone, env->n, want != 0 && loss, "the score was requested");
+    return loss && c->failed == 0;
+}
+
+static void check_numbers(ds_check *c, const ds_check_env *env, const ds_score_info *info, const buffers *a)
+{
+    uint64_t odd = 0;
+    for (uint64_t i = 0; i < env->n; i++) {
+        odd += !isfinite(a->score[i]);
+    }
+    for (uint64_t i = 0; i < info->noise; i++) {
+        odd += !isfinite(a->noise[i]);
+    }
+    if (odd > 0 || isnan(a->baseline)) {
+        ds_check_fail(c, "%" PRIu64 " numbers of score and noise are not finite or not written, baseline %g",
+                      odd, a->baseline);
+    }
+}
+
+/* Without noise, noise and score are 0 and the loss is its own baseline. */
+static void check_silence(ds_check *c, const ds_check_env *env, const ds_score_info *info, const buffers *a)
+{
+    ds_check_result answer;
+    uint64_t loud = 0;
+    for (uint64_t i = 0; i < env->n; i++) {
+        loud += fabs(a->score[i]) > 0;
+    }
+    for (uint64_t i = 0; i < info->noise; i++) {
+        loud += fabs(a->noise[i]) > 0;
+    }
+    ds_check_evaluate((ds_check_env *)(uintptr_t)env, env->x0, 0, 0, NULL, &answer);
+    if (loud > 0 || ds_check_loss_distance(answer.io.loss, a->baseline) > 0) {
+        ds_check_fail(
+            c, "without noise %" PRIu64 " numbers of score and noise are not 0, loss %.17g, baseline %.17g",
+            loud, answer.io.loss, a->baseline);
+    }
+}
+
+static void compare_noise(ds_check *c, const ds_score_info *info, const buffers *a, const buffers *b)
+{
+    if (memcmp(a->noise, b->noise, info->noise * sizeof *a->noise) != 0) {
+        ds_check_fail(c, "at another point, the same key gives other noise");
+        ds_check_hint(c, "draw noise from the noise key and the parameters alone");
+    }
+}
+
+static void refuse_sigma(ds_check *c, ds_check_env *env, const ds_env_score *ext, buffers *a)
+{
+    ds_eval io = {.n = env->n, .x = env->x0};
+    ds_score s = {.struct_size = sizeof s, .sigma = -1, .score = a->score};
+    ds_eval_table t;
+    ds_eval_table_of(&io, &t);
+    const ds_status status = ext->evaluate(env->self, &t.rows, &t.results, &s);
+    if (status != DS_E_ARG) {
+        ds_check_fail(c, "sigma = -1 returns %s, not DS_E_ARG", ds_status_name(status));
+    } else {
+        ds_check_error_explained(c, &env->h, "evaluate() of " DS_EXT_SCORE, status);
+    }
+}
+
+static void check_episodes(ds_check *c, ds_check_env *env, const ds_env_score *ext, const ds_score_info *info,
+                           double *room)
+{
+    buffers here = {room, room + env->n, room + 4 * env->n, 0};
+    buffers there = {room + 2 * env->n, room + 3 * env->n, here.noise + info->noise, 0};
+    if (evaluate_with_score(c, env, ext, info, env->x0, 0, &here)) {
+        check_silence(c, env, info, &here);
+    }
+    for (uint64_t key = 1; key <= 3 && c->failed == 0; key++) {
+        ds_check_random_point(c, env, env->x);
+        const int one = evaluate_with_score(c, env, ext, info, env->x0, key, &here);
+        if (one) {
+            check_numbers(c, env, info, &here);
+        }
+        if (c->failed == 0 && evaluate_with_score(c, env, ext, info, env->x, key, &there) && one) {
+            check_numbers(c, env, info, &there);
+            compare_noise(c, info, &here, &there);
+        }
+    }
+    refuse_sigma(c, env, ext, &here);
+    ds_check_note(c, "%" PRIu64 " numbers of noise, %" PRIu64 " for each action", info->noise, info->action);
+}
+
+static void extension_score(ds_check *c)
+{
+    ds_check_env *env = c->env;
+    ds_env_score ext;
+    ds_score_info info;
+    if (ds_check_extension(env, DS_EXT_SCORE) == NULL) {
+        ds_check_skip(c, "this environment does not offer it");
+    } else if (read_table(c, env, &ext, &info)) {
+        double *room = ds_check_room(c, 4 * env->n + 2 * info.noise, sizeof *room);
+        if (room != NULL) {
+            check_episodes(c, env, &ext, &info, room);
+        }
+        free(room);
+    }
 }
 
 const ds_check_test ds_check_extension_tests[] = {
-    {"rows.same", "many rows in one call give the bits of single rows", DS_CHECK_ENV, 8, 4, tables},
+    {"ext.variables", "names of variables follow the rules, are unique and never change", DS_CHECK_ENV, 1, 0,
+     extension_variables},
+    {"scene.data", "the scene is complete, repeatable and without effect on the loss", DS_CHECK_ENV, 2, 0,
+     scene_data},
+    {"ext.score", "the score of noisy actions follows its rules, and changes no result", DS_CHECK_ENV, 8, 8,
+     extension_score},
+    {"ext.hooks", "hook points follow the rules, and never change", DS_CHECK_ENV, 1, 0, extension_hooks},
+    {"ext.residual", "a network with output 0 changes no result", DS_CHECK_ENV, 8, 8, extension_residual},
     {NULL, NULL, 0, 0, 0, NULL}};

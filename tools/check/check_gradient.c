@@ -1,43 +1,464 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_gradient.c - the gradient against difference quotients of the loss, which know how exact they are: at
- * points that visit every part of the box, along random directions, and component by component as far as time
- * allows. Where a direction disagrees, halves of it lead to the component. */
+/* check_gradient.c - compares the gradient with difference quotients of the loss, whose errors are known: at
+ * points in every part of the box, along random directions, and component by component as time allows. Where
+ * a direction disagrees, halving it leads to the component. */
 #include "config.h"
 
-#include "check/check_gradient_report.h"
-
+#include <diffsim/ext/variables.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/check_tests.h"
-#include "difference/gradient_seam.h"
+#include "difference/gradient_claim.h"
+#include "harness/check.h"
+#include "harness/check_host.h"
 
-/* Points at random are so many: a prime number, so that their strata are easily spread. */
+/* NOISY: noise key of points with noise. */
+enum { DS_FAULTS = 64, DS_SEEN = 4096, DS_NOISY = 12345 };
+
+/* Special points; random ones are numbered from DS_AT_SPECIALS on. */
+enum {
+    DS_AT_START,
+    DS_AT_CENTRE,
+    DS_AT_LOWER,
+    DS_AT_UPPER,
+    DS_AT_CORNER,
+    DS_AT_FACES,
+    DS_AT_NEAR_LOWER,
+    DS_AT_NEAR_UPPER,
+    DS_AT_NEAR_LOWER_2, /* near and far variables exchanged */
+    DS_AT_NEAR_UPPER_2,
+    DS_AT_NEAR_CORNER,
+    DS_AT_SPECIALS
+};
+
+/* Variables along which the gradient is wrong. */
+typedef struct ds_gradient_fault {
+    uint64_t first, count; /* one variable, or a group that is wrong as a whole */
+    unsigned point;
+    uint64_t noise;                 /* noise key */
+    double exact, quotient, spread; /* per unit of x for one variable, along a direction for a group */
+} ds_gradient_fault;
+
+/* Number of quotients by DS_SLOPE_*. */
+typedef struct ds_gradient_tally {
+    uint64_t count[DS_SLOPE_WRONG + 1];
+} ds_gradient_tally;
+
+typedef struct ds_gradient_seen {
+    ds_gradient_tally components, directions;
+    ds_gradient_fault fault[DS_FAULTS];
+    size_t faults;
+    unsigned points, failed, zero; /* points with a gradient, without one, and with a zero one */
+    unsigned with_loss;            /* points with a loss whose gradient was requested; */
+    unsigned missing;              /* of these, points without a gradient, */
+    unsigned holes;                /* with the outcome DS_EVAL_BAD_GRAD; */
+    double *hole_x;                /* one of them (n values, or NULL) */
+    uint64_t hole_noise;           /* and its noise key */
+    unsigned wild;                 /* outcome ok, but the gradient is not finite; */
+    uint64_t wild_component;       /* the first such component, */
+    double *wild_x;                /* and the point (n values, or NULL) */
+    unsigned whole;                /* points whose components were all compared */
+    unsigned wrong_points;
+    unsigned start_wrong, start_right;   /* at the start point; */
+    unsigned bounds_wrong, bounds_right; /* with variables at their bounds; */
+    unsigned inner_wrong, inner_right;   /* elsewhere */
+    unsigned noisy_wrong;                /* wrong points with noise */
+    uint64_t components_wrong;           /* distinct ones; */
+    uint64_t small;                      /* small errors, conspicuous next to other components: */
+    double exact;                        /* others are exact to this part of themselves */
+    uint64_t seams;                      /* quotients that disagree where the gradient itself jumps */
+    int more;                            /* more components may be wrong */
+    int changes;                         /* a second request gives another gradient */
+    double *fault_x;                     /* the point of the first fault (n values, or NULL) */
+    uint64_t fault_noise;                /* its noise key */
+    double seen[DS_SEEN];                /* errors that would have been noticed, */
+    double longest;                      /* largest component of all gradients */
+    size_t seens;
+    uint32_t kind; /* DS_GRAD_* */
+    int single;    /* all gradients have single precision */
+} ds_gradient_seen;
+
+/* ---- report: the faults and what they have in common, or how certain it is that there are none ---- */
+
+enum { NAMED = 5 /* faults printed one by one */ };
+
+/* Below this share of agreeing quotients, and without a disagreeing one, there is no verdict. */
+static const double DECIDED_LEAST = 0.1;
+
+/* ---- names ---- */
+
+static void name_point(unsigned point, uint64_t noise, char *out, size_t size)
+{
+    static const char *const names[DS_AT_SPECIALS] = {"the start point",
+                                                      "the middle of the box",
+                                                      "the lower corner of the box",
+                                                      "the upper corner of the box",
+                                                      "a corner of the box",
+                                                      "a point with half of the variables at their bounds",
+                                                      "a point near the lower corner",
+                                                      "a point near the upper corner",
+                                                      "another point near the lower corner",
+                                                      "another point near the upper corner",
+                                                      "a point near a corner"};
+    if (point < DS_AT_SPECIALS) {
+        snprintf(out, size, "%s", names[point]);
+    } else {
+        snprintf(out, size, "random point %u%s", point - DS_AT_SPECIALS, noise != 0 ? ", with noise" : "");
+    }
+}
+
+/* "component 7 (push.x.3)" */
+static void name_component(const ds_check_env *env, uint64_t i, char *out, size_t size)
+{
+    const ds_env_variables *names = ds_check_extension(env, DS_EXT_VARIABLES);
+    ds_variable v = {.struct_size = sizeof v, .name = ""};
+    int n = snprintf(out, size, "component %" PRIu64, i);
+    if (names != NULL && DS_HAS(ds_env_variables, names, describe) && names->describe != NULL &&
+        env->n <= DS_MAX_NAMED && names->describe(env->self, i, &v) == DS_OK && v.name != NULL &&
+        v.name[0] != '\0') {
+        snprintf(out + n, size - (size_t)n, " (%.48s)", v.name);
+    }
+}
+
+static void report_fault(ds_check *c, const ds_check_env *env, const ds_gradient_fault *f)
+{
+    char name[120], point[80];
+    name_point(f->point, f->noise, point, sizeof point);
+    name_component(env, f->first, name, sizeof name);
+    if (f->count == 1) {
+        double ratio = f->exact / f->quotient;
+        char times[60] = "";
+        if (fabs(f->quotient) > 10 * f->spread && isfinite(ratio) && f->exact != 0) {
+            snprintf(times, sizeof times,
+                     fabs(ratio - 1) < 1e-5 ? ": %.10g times what it should be"
+                                            : ": %.7g times what it should be",
+                     ratio);
+        }
+        ds_check_fail(c, "%s of the gradient is %.10g at %s, the difference quotient %.10g +- %.1g%s", name,
+                      f->exact, point, f->quotient, f->spread, times);
+    } else if (f->count == env->n) {
+        ds_check_fail(c,
+                      "along a direction of all components the gradient gives %.10g at %s, the difference "
+                      "quotient is %.10g +- %.1g",
+                      f->exact, point, f->quotient, f->spread);
+    } else {
+        ds_check_fail(c,
+                      "something is wrong in components %" PRIu64 " to %" PRIu64
+                      ": along a direction of them the gradient gives %.10g at %s, the difference quotient "
+                      "is %.10g +- %.1g",
+                      f->first, f->first + f->count - 1, f->exact, point, f->quotient, f->spread);
+    }
+}
+
+/* ---- what faults have in common ---- */
+
+/* The common factor of all wrong components; NaN if there is none. */
+static double common_factor(const ds_gradient_seen *g)
+{
+    double low = INFINITY, high = -INFINITY;
+    size_t single = 0;
+    for (size_t k = 0; k < g->faults; k++) {
+        const ds_gradient_fault *f = &g->fault[k];
+        if (f->count == 1) {
+            double ratio = f->exact / f->quotient;
+            low = fmin(low, isfinite(ratio) ? ratio : (double)-INFINITY);
+            high = fmax(high, isfinite(ratio) ? ratio : (double)INFINITY);
+            single++;
+        }
+    }
+    return single > 1 && high - low <= 1e-3 * fabs(high - 1) ? 0.5 * (low + high) : (double)NAN;
+}
+
+/* Do two wrong components have each other's values? */
+static int exchanged(const ds_gradient_seen *g, uint64_t *one, uint64_t *two)
+{
+    for (size_t i = 0; i < g->faults; i++) {
+        for (size_t k = i + 1; k < g->faults; k++) {
+            const ds_gradient_fault *a = &g->fault[i], *b = &g->fault[k];
+            double size = 1e-4 * (fabs(a->quotient) + fabs(b->quotient));
+            size = fmin(size, 0.1 * fabs(a->quotient - b->quotient));
+            if (a->count == 1 && b->count == 1 && a->point == b->point &&
+                fabs(a->exact - b->quotient) <= size && fabs(b->exact - a->quotient) <= size) {
+                *one = a->first < b->first ? a->first : b->first;
+                *two = a->first < b->first ? b->first : a->first;
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Are all wrong components among the "first" or the "last" ones? Else NULL. */
+static const char *at_an_end(const ds_check_env *env, const ds_gradient_seen *g)
+{
+    uint64_t part = env->n / 10 > 1 ? env->n / 10 : 1, low = UINT64_MAX, high = 0;
+    for (size_t k = 0; k < g->faults; k++) {
+        const ds_gradient_fault *f = &g->fault[k];
+        low = f->first < low ? f->first : low;
+        high = f->first + f->count - 1 > high ? f->first + f->count - 1 : high;
+    }
+    return env->n < 4                                   ? NULL
+           : low == 0 && high < part                    ? "first"
+           : high == env->n - 1 && low >= env->n - part ? "last"
+                                                        : NULL;
+}
+
+static int all_zero(const ds_gradient_seen *g)
+{
+    for (size_t k = 0; k < g->faults; k++) {
+        if (g->fault[k].exact != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Hints from where the gradient is wrong. */
+static void hint_places(ds_check *c, const ds_gradient_seen *g)
+{
+    if (g->changes) {
+        ds_check_hint(c, "two requests at one point give different gradients: some state is carried over "
+                         "from call to call");
+    } else if (g->start_right > 0 && g->start_wrong == 0 && g->inner_right + g->bounds_right == 0) {
+        ds_check_hint(c, "it is right at the start point and nowhere else: is it computed there?");
+    } else if (g->bounds_wrong > 0 && g->inner_wrong == 0 && g->inner_right > 0) {
+        ds_check_hint(c, "it is wrong only where variables are at their bounds: is x clamped, and the "
+                         "derivative of the clamp taken as 0?");
+    } else if (g->wrong_points < g->points) {
+        ds_check_hint(c, "it is wrong at some points and right at others: check branches of the simulation, "
+                         "and state from other calls");
+    }
+}
+
+static void hint_common(ds_check *c, const ds_check_env *env, const ds_gradient_seen *g)
+{
+    double factor = common_factor(g);
+    uint64_t one = 0, two = 0;
+    const char *end = at_an_end(env, g);
+    if (exchanged(g, &one, &two)) {
+        ds_check_hint(c, "components %" PRIu64 " and %" PRIu64 " are exchanged", one, two);
+    } else if (all_zero(g)) {
+        ds_check_hint(
+            c, "a component of 0 was never added to: check for a loop that ends too early or a missing term");
+    } else if (isfinite(factor)) {
+        ds_check_hint(c,
+                      "all of them are %.6g times what they should be: a factor is missing or counted twice",
+                      factor);
+    }
+    if (end != NULL) {
+        ds_check_hint(c, "only the %s components are wrong: check the terms of the %s step", end, end);
+    }
+    hint_places(c, g);
+    if (g->noisy_wrong == g->wrong_points) {
+        ds_check_hint(c, "it is wrong only with noise: the same key must draw the same numbers for every x, "
+                         "and the gradient is that of the loss with this noise");
+    }
+    ds_check_hint(c, "the gradient is d loss / d x in the units of x, neither clipped nor normalised; test "
+                     "the adjoint of one step alone, then of two; fewer steps make a wrong term visible");
+}
+
+static void report_faults(ds_check *c, const ds_check_env *env, const ds_gradient_seen *g)
+{
+    size_t told = 0;
+    int single = g->components_wrong > 0;
+    for (size_t k = 0; k < g->faults && told < NAMED; k++) {
+        if ((g->fault[k].count == 1) == single) { /* groups only if no component is known */
+            report_fault(c, env, &g->fault[k]);
+            told++;
+        }
+    }
+    if (g->components_wrong > told) {
+        ds_check_note(c, "... %s%" PRIu64 " of %" PRIu64 " components are wrong", g->more ? "at least " : "",
+                      g->components_wrong, env->n);
+    }
+    if (g->small > 0) {
+        ds_check_note(c,
+                      "%" PRIu64 " of the errors are below 1e-6 of a component, but most other components of "
+                      "the same gradient are exact to %.1g",
+                      g->small, g->exact);
+    }
+    ds_check_note(c, "wrong at %u of %u points", g->wrong_points, g->points);
+    char *again = g->fault_x != NULL
+                      ? ds_check_point_command(c->options, g->fault_x, env->n, " --gradient --fd")
+                      : NULL;
+    if (again != NULL) {
+        ds_check_hint(c, "to see every component at that point: %s", again);
+        if (g->fault_noise != 0) {
+            ds_check_hint(c,
+                          "it has noise: add --config F.ini, with the lines [run] and noise_key = %" PRIu64,
+                          g->fault_noise);
+        }
+    }
+    free(again);
+    hint_common(c, env, g);
+}
+
+/* ---- what was seen ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void note_tally(ds_check *c, const char *what, const ds_gradient_tally *t)
+{
+    uint64_t all = 0;
+    for (int k = 0; k <= DS_SLOPE_WRONG; k++) {
+        all += t->count[k];
+    }
+    if (all > 0) {
+        double part = 100.0 / (double)all;
+        ds_check_note(c,
+                      "%" PRIu64 " quotients along %s: %.3g %% agree, %.3g %% show a kink, %.3g %% cannot be "
+                      "decided (jumps, noise, failures), %.3g %% disagree",
+                      all, what, part * (double)t->count[DS_SLOPE_AGREES],
+                      part * (double)t->count[DS_SLOPE_KINK], part * (double)t->count[DS_SLOPE_UNKNOWN],
+                      part * (double)t->count[DS_SLOPE_WRONG]);
+    }
+}
+
+static void note_seen(ds_check *c, const ds_check_env *env, ds_gradient_seen *g)
+{
+    uint64_t single = 0;
+    ds_check_note(c, "%u of %u points with a loss have no gradient (%.3g %%)", g->missing, g->with_loss,
+                  g->with_loss > 0 ? 100.0 * g->missing / g->with_loss : 0.0);
+    ds_check_note(c,
+                  "%u points whose gradient was compared (%u more without one, %u with a gradient of zero)",
+                  g->points, g->failed, g->zero);
+    note_tally(c, "single components", &g->components);
+    note_tally(c, "random directions", &g->directions);
+    for (int k = 0; k <= DS_SLOPE_WRONG; k++) {
+        single += g->components.count[k];
+    }
+    if (g->whole == 0 && g->points > 0 && env->n > 1 && g->components_wrong == 0) {
+        ds_check_note(c,
+                      "there was time for %" PRIu64 " of %" PRIu64
+                      " components of one point: errors of other single components show along directions "
+                      "only (set smaller parameters with --set for all)",
+                      single, env->n);
+    }
+    if (g->seams > 0) {
+        ds_check_note(c,
+                      "%" PRIu64 " of the kinks are seams: there the gradient equals neither side, and 1e-7 "
+                      "of the box away it is another one",
+                      g->seams);
+    }
+    if (g->seens > 0 && g->longest > 0) {
+        qsort(g->seen, g->seens, sizeof g->seen[0], by_value);
+        ds_check_note(c,
+                      "where they agree, an error of %.1g of the longest component would have been noticed "
+                      "(median; %.1g at worst)%s",
+                      g->seen[g->seens / 2] / g->longest, g->seen[g->seens - 1] / g->longest,
+                      g->single && g->points > 1 ? "; the gradient is in single precision" : "");
+    }
+}
+
+static void report_not_finite(ds_check *c, const ds_check_env *env, const ds_gradient_seen *g)
+{
+    char name[120];
+    name_component(env, g->wild_component, name, sizeof name);
+    ds_check_fail(c,
+                  "%s of the gradient is not finite, or not written, at %u of %u points with a loss, "
+                  "although the outcome is ok",
+                  name, g->wild, g->with_loss);
+    char *again =
+        g->wild_x != NULL ? ds_check_point_command(c->options, g->wild_x, env->n, " --gradient") : NULL;
+    if (again != NULL) {
+        ds_check_hint(c, "one of them: %s", again);
+    }
+    free(again);
+    ds_check_hint(c, "set all components (the buffer is not cleared before the call, so do not add to it); "
+                     "if the gradient is invalid, set the outcome to DS_EVAL_BAD_GRAD");
+}
+
+/* Points with a loss but without a gradient are a fault unless the descriptor declares them. */
+static void report_holes(ds_check *c, const ds_check_env *env, const ds_gradient_seen *g)
+{
+    if (g->holes == 0) {
+        return;
+    }
+    if (c->module->plugin->desc->flags & DS_ENV_GRADIENT_HOLES) {
+        ds_check_note(c, "the descriptor declares points without a gradient (DS_ENV_GRADIENT_HOLES)");
+        return;
+    }
+    ds_check_fail(c, "%u of %u points (%.3g %%) have a loss but no gradient (outcome bad_gradient)", g->holes,
+                  g->with_loss, 100.0 * g->holes / g->with_loss);
+    char *again =
+        g->hole_x != NULL ? ds_check_point_command(c->options, g->hole_x, env->n, " --gradient") : NULL;
+    if (again != NULL) {
+        ds_check_hint(c, "one of them%s: %s", g->hole_noise != 0 ? " (with noise)" : "", again);
+    }
+    free(again);
+    ds_check_hint(c, "find the first step whose adjoint is not finite: an unstable direction may overflow, "
+                     "and infinity times 0 is NaN even where it does not contribute to the gradient. If the "
+                     "loss has no derivative there, declare it: DS_ENV_GRADIENT_HOLES in the flags");
+}
+
+/* Records the verdict. */
+static void ds_gradient_report(ds_check *c, const ds_check_env *env, ds_gradient_seen *g)
+{
+    uint64_t agree = g->components.count[DS_SLOPE_AGREES] + g->directions.count[DS_SLOPE_AGREES], all = 0;
+    for (int k = 0; k <= DS_SLOPE_WRONG; k++) {
+        all += g->components.count[k] + g->directions.count[k];
+    }
+    note_seen(c, env, g);
+    if (g->wild > 0) {
+        report_not_finite(c, env, g);
+    }
+    if (g->missing > 0 && g->missing == g->with_loss) {
+        ds_check_fail(c, "none of %u points with a loss has a finite gradient", g->with_loss);
+        ds_check_hint(c, "find the first step whose adjoint is not finite, or leave DS_ENV_GRADIENT out of "
+                         "the flags");
+    } else {
+        report_holes(c, env, g);
+    }
+    if (g->kind == DS_GRAD_SMOOTHED) {
+        ds_check_skip(c, "cannot decide: it is the gradient of a smoothed loss (DS_GRAD_SMOOTHED)");
+    } else if (g->faults > 0 && g->components_wrong == 0 && g->wrong_points < 2) {
+        /* Out of time before a component was found: a kink at this very point looks the same. */
+        ds_check_skip(c, "cannot decide: along one direction of all components the gradient disagrees, and "
+                         "there was no time to find the component (set smaller parameters with --set)");
+    } else if (g->faults > 0) {
+        report_faults(c, env, g);
+    } else if (all == 0) {
+        ds_check_skip(c, "cannot decide: none of %u points has a gradient to compare with", g->failed);
+    } else if ((double)agree < DECIDED_LEAST * (double)all) {
+        ds_check_skip(c,
+                      "cannot decide: only %.2g %% of %" PRIu64
+                      " quotients are usable; the others see kinks, jumps or noise",
+                      100 * (double)agree / (double)all, all);
+    }
+}
+
+/* Number of random points: primes, so that their strata are spread easily. */
 enum { POINTS_FEW_VARIABLES = 101, POINTS = 31, POINTS_COSTLY = 11, FEW_VARIABLES = 3, DIRECTIONS = 4 };
-/* Points that are only asked for their gradient, and seconds for them. */
+/* Points whose gradient is only requested, not compared, and the time for them, seconds. */
 enum { HOLE_POINTS = 400 };
 static const double SECONDS_HOLES = 1.5;
 enum {
     SEARCHES = 3,
-    TRIES = 30 /* for the component behind a direction */,
+    TRIES = 30 /* to find the component of a wrong direction */,
     WRONG_AT_POINT = 40,
     WRONG_POINTS = 3
 };
 
-/* Seconds for all quotients together: these many, or as long as so many evaluations take, but not
- * above that. */
+/* Time for all quotients: SECONDS_LEAST, or the time of EVALUATIONS evaluations, but at most SECONDS_MOST. */
 static const double SECONDS_LEAST = 4, SECONDS_MOST = 12, EVALUATIONS = 400;
-/* Seconds for all components of one point, where it would else be none; where they take longer, for some. */
+/* Time for all components of one point if there would be none otherwise; and for some of them if all take
+ * longer. */
 static const double SECONDS_POINT = 10, SECONDS_SOME = 3;
-/* Evaluations of a quotient that settles at once, and of one that does not; seconds of one that makes looks
- * brief. */
+/* Evaluations of a quotient that settles at once, and of one that does not; an evaluation above COSTLY
+ * seconds makes comparisons brief. */
 static const double QUICK = 4, MOST = 50, COSTLY = 0.1;
 
-/* Of components that agree but are off by more than others, so many are looked at again. They are wrong where
- * they are off by so many times what nine tenths of the others are, and by more than a least part of
- * themselves; where that is not below the error that is a fault at once, nothing is learnt. */
+/* The agreeing components that are off most are compared again. They are wrong if they are off by many times
+ * what nine tenths of the others are, and by more than a least part of themselves; if that is not below the
+ * limit for faults, nothing follows. */
 enum { DOUBTS = 4 };
 static const double LEARNT = 30, LEARNT_LEAST = 2e-9, LEARNT_MOST = 5e-7;
 
@@ -49,19 +470,19 @@ typedef struct doubt {
 typedef struct work {
     ds_check *c;
     ds_check_env *env;
-    double *x, *grad, *again; /* a point, its gradient, and room for two more */
+    double *x, *grad, *again; /* a point, its gradient, and scratch for two more */
     double *d;
     double *excess;       /* per component */
     unsigned char *wrong; /* per component */
-    unsigned char *bad;   /* per point: something was wrong there */
+    unsigned char *bad;   /* something was wrong at this point */
     ds_gradient_claim claim;
     ds_around around;
     ds_gradient_seen *seen;
     unsigned randoms, points;
     unsigned point, searches;
-    unsigned tries;    /* searches, found or not */
-    double begin, end; /* of the time */
-    double typical;    /* seconds of an evaluation, here and now */
+    unsigned tries;    /* searches, successful or not */
+    double begin, end; /* time limit */
+    double typical;    /* seconds per evaluation, measured here */
     uint64_t key;
     uint64_t noise; /* noise key of the point */
     int stochastic;
@@ -69,7 +490,7 @@ typedef struct work {
 
 /* ---- points ---- */
 
-/* Point k of the order in which they are looked at, random ones and others in turn. */
+/* Point k in the order of comparison, which alternates random and special points. */
 static unsigned in_order(const work *w, unsigned k)
 {
     static const unsigned specials[DS_AT_SPECIALS] = {
@@ -82,13 +503,13 @@ static unsigned in_order(const work *w, unsigned k)
     return w->randoms > DS_AT_SPECIALS ? DS_AT_SPECIALS + k - turns : specials[k - turns];
 }
 
-/* How near to a bound: in turns as far as a tenth of the range, and as close as 1e-4 of it. */
+/* Distance from a bound, as a part of the range: alternating between up to a tenth and down to 1e-4. */
 static double distance(double u, int close)
 {
     return close ? 1e-4 * exp(u * log(1e2)) : 0.01 + 0.07 * u;
 }
 
-/* Each variable is once in each part of its range (a Latin hypercube); the same for the same point. */
+/* A Latin hypercube: each variable is once in each part of its range. The same every time. */
 static double relative(const work *w, unsigned point, uint64_t i, ds_random *r)
 {
     double u = 0.001 + 0.998 * ds_random_uniform(r); /* with room on both sides */
@@ -112,7 +533,7 @@ static double relative(const work *w, unsigned point, uint64_t i, ds_random *r)
         return 1 - distance(u, (h & 1) != (point == DS_AT_NEAR_UPPER));
     case DS_AT_NEAR_CORNER:
         return up ? 1 - distance(2 * (u - 0.5), h & 1) : distance(2 * u, h & 1);
-    default: /* multiples of a number modulo a prime are a permutation */
+    default: /* multiples modulo a prime form a permutation */
         return ((double)(((1 + h % (p - 1)) * (point - DS_AT_SPECIALS) + (h >> 32)) % p) + u) / (double)p;
     }
 }
@@ -132,7 +553,7 @@ static void make_point(work *w, unsigned point)
     }
 }
 
-/* Every other random point has noise where there is any: a run has it everywhere. */
+/* Every other random point has noise if the environment has any, since runs have noise everywhere. */
 static uint64_t noise_at(const work *w, unsigned point)
 {
     return w->stochastic && point >= DS_AT_SPECIALS && (point - DS_AT_SPECIALS) % 2 != 0 ? DS_NOISY : 0;
@@ -143,7 +564,7 @@ static uint64_t noise_at(const work *w, unsigned point)
 static double loss_at(void *ctx, const double *x, int *failed)
 {
     work *w = ctx;
-    ds_check_answer a;
+    ds_check_result a;
     ds_check_evaluate(w->env, x, 0, w->noise, NULL, &a);
     w->typical += 0.1 * (a.seconds - w->typical);
     if (a.status != DS_OK || a.io.outcome > DS_EVAL_BAD_GRAD || !isfinite(a.io.loss)) {
@@ -156,12 +577,12 @@ static double loss_at(void *ctx, const double *x, int *failed)
 static int gradient_at(void *ctx, const double *x, double *grad)
 {
     work *w = ctx;
-    ds_check_answer a;
+    ds_check_result a;
     ds_check_evaluate(w->env, x, DS_WANT_GRAD, w->noise, grad, &a);
     return a.status == DS_OK && a.io.outcome == DS_EVAL_OK;
 }
 
-/* Is there time for one more quotient, even for one that takes all steps? */
+/* Is there time for one more quotient, even one that takes all steps? */
 static int time_left(const work *w, double end)
 {
     double now = ds_check_worked();
@@ -174,8 +595,8 @@ static double *copy(const double *x, uint64_t n)
     return own != NULL ? memcpy(own, x, n * sizeof *own) : NULL;
 }
 
-/* Counts a point that was asked for its gradient: does it have a loss, and a gradient with it? */
-static void count_hole(work *w, const ds_check_answer *a, uint64_t wild)
+/* Counts whether a point has a loss, and a gradient with it. */
+static void count_hole(work *w, const ds_check_result *a, uint64_t wild)
 {
     ds_gradient_seen *g = w->seen;
     const uint64_t n = w->env->n;
@@ -197,18 +618,18 @@ static void count_hole(work *w, const ds_check_answer *a, uint64_t wild)
     }
 }
 
-/* The gradient at a point, and what it claims. `counted`: for the first time. 0 where there is none. */
+/* Computes the gradient at a point and its claims; `counted` = for the first time. 0 if there is none. */
 static int visit(work *w, unsigned point, int counted)
 {
     ds_gradient_seen *g = w->seen;
     const ds_check_env *env = w->env;
-    ds_check_answer a;
+    ds_check_result a;
     int failed = 0;
     uint64_t n = env->n;
     make_point(w, point);
     w->noise = noise_at(w, point);
     ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, w->noise, w->grad, &a);
-    uint64_t wild = ds_gradient_wild(n, w->grad);
+    uint64_t wild = ds_first_not_finite(n, w->grad);
     double loss = loss_at(w, w->x, &failed);
     w->point = point;
     if (counted) {
@@ -260,10 +681,10 @@ static void count(work *w, ds_gradient_tally *t, const ds_quotient *q, double se
     }
 }
 
-/* Is the gradient of the point another one when it is asked for once more? */
+/* Does a second request give another gradient? */
 static int changes(work *w)
 {
-    ds_check_answer a;
+    ds_check_result a;
     uint64_t n = w->env->n, i = 0;
     ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, w->noise, w->again, &a);
     while (i < n && fabs(w->again[i] - w->grad[i]) * (w->env->upper[i] - w->env->lower[i]) <=
@@ -273,10 +694,10 @@ static int changes(work *w)
     return i < n;
 }
 
-/* Is what disagrees along a direction by `off` wrong, and no seam? */
+/* Is a disagreement by `off` along a direction an error, and not a seam? */
 static int stands(work *w, const ds_direction *along, double off)
 {
-    const ds_beside beside = {&w->around, &w->claim, gradient_at, w->again, w->key};
+    const ds_seam_test beside = {&w->around, &w->claim, gradient_at, w->again, w->key};
     int seam = ds_on_seam(&beside, along, off) && !changes(w);
     w->seen->seams += seam != 0;
     return !seam;
@@ -305,13 +726,7 @@ static void record(work *w, uint64_t first, uint64_t number, double exact, const
 
 /* ---- directions ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* What a variable typically contributes; `room` has space for n numbers. */
+/* Typical contribution of a variable; `room` has space for n numbers. */
 static double typical(const work *w, double *room)
 {
     uint64_t n = w->env->n;
@@ -322,8 +737,8 @@ static double typical(const work *w, double *room)
     return room[n / 4];
 }
 
-/* All variables move by about their whole range, or, `balanced`, those with a large derivative by less, so
- * that it does not drown the others; inwards from a bound, since there is no other way. */
+/* A direction that moves all variables by about their range, or, if `balanced`, those with a large derivative
+ * by less, so that they do not hide the others; inwards at a bound. */
 static void make_direction(work *w, unsigned number)
 {
     const ds_check_env *env = w->env;
@@ -343,7 +758,7 @@ static void make_direction(work *w, unsigned number)
     }
 }
 
-static ds_quotient look_along(work *w, uint64_t first, uint64_t number, double *exact)
+static ds_quotient difference_along(work *w, uint64_t first, uint64_t number, double *exact)
 {
     const ds_direction along = {w->d + first, first, number};
     const ds_claim claim = ds_gradient_claim_along(&w->claim, &along);
@@ -351,9 +766,8 @@ static ds_quotient look_along(work *w, uint64_t first, uint64_t number, double *
     return ds_difference(&w->around, &along, &claim);
 }
 
-/* A direction is wrong: halves of it lead to a component. 1 = found. Where no half is wrong, slopes do not
- * add up as those of a smooth function do: the point lies on a kink, and 0 is returned. -1 = the time was
- * over before. */
+/* Halves a wrong direction until a component is found; 1 = found. 0: no half is wrong, so slopes do not add
+ * up as for a smooth function: the point lies on a kink. -1: out of time. */
 static int search(work *w, ds_quotient q, double exact)
 {
     uint64_t first = 0, number = w->env->n;
@@ -368,14 +782,14 @@ static int search(work *w, ds_quotient q, double exact)
         }
         uint64_t half = number / 2;
         double one, two;
-        ds_quotient a = look_along(w, first, half, &one);
+        ds_quotient a = difference_along(w, first, half, &one);
         if (a.verdict == DS_SLOPE_WRONG) {
             number = half;
             q = a;
             exact = one;
             continue;
         }
-        ds_quotient b = look_along(w, first + half, number - half, &two);
+        ds_quotient b = difference_along(w, first + half, number - half, &two);
         if (b.verdict != DS_SLOPE_WRONG) {
             return 0;
         }
@@ -394,12 +808,12 @@ static int search(work *w, ds_quotient q, double exact)
     return 1;
 }
 
-static void look_at_directions(work *w)
+static void compare_directions(work *w)
 {
     for (unsigned k = 0; k < DIRECTIONS && (k == 0 || time_left(w, w->end)); k++) {
         double exact;
         make_direction(w, k);
-        ds_quotient q = look_along(w, 0, w->env->n, &exact);
+        ds_quotient q = difference_along(w, 0, w->env->n, &exact);
         int known = w->searches == SEARCHES, found = 1;
         if (q.verdict == DS_SLOPE_WRONG && !known) {
             found = w->tries++ < TRIES ? search(w, q, exact) : 0;
@@ -408,23 +822,23 @@ static void look_at_directions(work *w)
         }
         count(w, &w->seen->directions, &q, q.seen);
         if (q.verdict == DS_SLOPE_WRONG && known) {
-            return; /* what is wrong is known: only where is still of interest */
+            return; /* that it is wrong is known: only the place is still of interest */
         }
     }
 }
 
-/* ---- errors that are too small to be faults by themselves ---- */
+/* ---- errors too small to be faults by themselves ---- */
 
-/* How far a component is off, relative to itself, beyond what the quotient leaves open. */
+/* Relative error of a component, minus the uncertainty of the quotient. */
 static double excess(const work *w, uint64_t i, const ds_quotient *q)
 {
     double by = fabs(q->value - w->grad[i]) - q->spread;
     return q->verdict == DS_SLOPE_AGREES && by > 0 && w->grad[i] != 0 ? by / fabs(w->grad[i]) : 0;
 }
 
-/* Components that agree, and are `excess` off: where most of them are as exact as round-off, the few that are
- * not lack something. Where all are off a little, that is how an equation was solved. 1 = some were wrong. */
-static int look_at_doubts(work *w, const doubt *worst, uint64_t count)
+/* Examines components that agree but are off by `excess`: if most are exact up to round-off, the few others
+ * lack something; if all are off a little, an equation was solved approximately. 1 = some are wrong. */
+static int recheck_small_errors(work *w, const doubt *worst, uint64_t count)
 {
     ds_gradient_seen *g = w->seen;
     int wrong = 0;
@@ -474,15 +888,15 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return b == 0 ? a : divisor(b, a % b);
 }
 
-/* Component k of an order that begins with the first and the last one, and is spread over the others. */
+/* Component k of an order that starts with the first and last one and is spread over the others. */
 static uint64_t component_at(const work *w, uint64_t k, uint64_t stride)
 {
     uint64_t n = w->env->n;
     return k < 2 || n <= 3 ? (k == 1 ? n - 1 : k == 2 ? 1 : 0) : 1 + (w->key + (k - 2) * stride) % (n - 2);
 }
 
-/* All of one point; 0 = the time is over. */
-static int look_at_components(work *w, double end)
+/* Compares all components of one point; 0 = out of time. */
+static int compare_components(work *w, double end)
 {
     const ds_check_env *env = w->env;
     uint64_t n = env->n, stride = (uint64_t)(0.618 * (double)n) + 1, wrong = 0;
@@ -515,7 +929,7 @@ static int look_at_components(work *w, double end)
         }
         w->seen->whole += k + 1 == n;
         if (k + 1 == n || !time_left(w, end)) {
-            return look_at_doubts(w, worst, wrong > 0 ? 0 : k + 1) || k + 1 == n;
+            return recheck_small_errors(w, worst, wrong > 0 ? 0 : k + 1) || k + 1 == n;
         }
     }
     return 1;
@@ -537,7 +951,7 @@ static void place(work *w, unsigned point)
     g->inner_right += !bounds && point != DS_AT_START ? good : 0;
 }
 
-static void look(work *w)
+static void compare_all(work *w)
 {
     uint64_t n = w->env->n;
     double one = (double)n * QUICK * w->c->options->cost;
@@ -546,11 +960,11 @@ static void look(work *w)
         unsigned point = in_order(w, k);
         there[point] = visit(w, point, 1) != 0;
         if (there[point] && n > 1) {
-            look_at_directions(w);
+            compare_directions(w);
         }
     }
-    /* However long the directions took: all components of one point at least, where that is not too long,
-     * else some. */
+    /* However long the directions took, compares all components of at least one point, or some if all take
+     * too long. */
     double end = fmax(w->end, ds_check_worked() + (one < SECONDS_POINT ? 1.5 * one : SECONDS_SOME));
     end = fmin(end, w->begin + SECONDS_MOST);
     for (unsigned k = 0, wrong = 0; k < w->points; k++) {
@@ -559,7 +973,7 @@ static void look(work *w)
         if (!there[point] || !visit(w, point, 0)) {
             continue;
         }
-        int time = look_at_components(w, end);
+        int time = compare_components(w, end);
         wrong += w->seen->components.count[DS_SLOPE_WRONG] > before || w->seen->small > small;
         if (!time || (n > FEW_VARIABLES && wrong >= WRONG_POINTS)) {
             break;
@@ -572,21 +986,21 @@ static void look(work *w)
     }
 }
 
-/* More random points, which have a gradient or not: quotients take so long that few points are looked at. */
-static void look_for_holes(work *w)
+/* Requests gradients at more random points: quotients take so long that only few points are compared. */
+static void find_holes(work *w)
 {
     const ds_check_env *env = w->env;
     const double end = ds_check_worked() + SECONDS_HOLES;
     for (unsigned k = 0; k < HOLE_POINTS && time_left(w, end); k++) {
         ds_random r = ds_random_open(w->key, "hole", k);
-        ds_check_answer a;
+        ds_check_result a;
         for (uint64_t i = 0; i < env->n; i++) {
             w->x[i] =
                 fmin(env->lower[i] + ds_random_uniform(&r) * (env->upper[i] - env->lower[i]), env->upper[i]);
         }
         w->noise = w->stochastic && k % 2 != 0 ? DS_NOISY : 0;
         ds_check_evaluate(w->env, w->x, DS_WANT_GRAD, w->noise, w->again, &a);
-        count_hole(w, &a, ds_gradient_wild(env->n, w->again));
+        count_hole(w, &a, ds_first_not_finite(env->n, w->again));
     }
 }
 
@@ -619,8 +1033,8 @@ static void gradient_difference(ds_check *c)
         w.excess = w.d + n;
         w.bad = w.wrong + n;
         seen->single = 1;
-        look(&w);
-        look_for_holes(&w);
+        compare_all(&w);
+        find_holes(&w);
         ds_gradient_report(c, env, seen);
         free(seen->hole_x);
         free(seen->wild_x);

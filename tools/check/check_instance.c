@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_instance.c - conformance of create() and destroy(), for environments and optimizers alike: parameters
- * over their whole range, errors that are passed on, nothing that is left behind. */
+/* check_instance.c - conformance of create() and destroy(), for environments and optimizers: parameters over
+ * their whole range, errors, leaks, hosts of other versions, extensions. */
 #include "config.h"
 
 #include <diffsim/ext/scene.h>
@@ -11,9 +11,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "harness/check_apart.h"
 #include "harness/check_host.h"
-#include "harness/check_problem.h"
+#include "harness/check_watch.h"
 #include "harness/check_process.h"
 #include "check/check_items.h"
 #include "check/check_tests.h"
@@ -21,7 +20,7 @@
 /* Wall time for one loop over instances, seconds. */
 static const double LOOP_SECONDS = 15;
 
-/* A create() of the right kind; *out is left to the plugin. */
+/* Calls create() of the right kind; only the plugin writes *out. */
 static ds_status create(ds_check *c, const ds_check_host *h, const ds_check_problem *p, void **out)
 {
     const ds_module *m = c->module;
@@ -38,7 +37,7 @@ static void destroy(ds_check *c, void *self)
     }
 }
 
-/* With a gradient, so that an optimizer that needs one can be made. */
+/* With a gradient, for optimizers that need one. */
 static void make_problem(ds_check_problem *p)
 {
     ds_check_problem_make(p, 2, 1, 100);
@@ -52,19 +51,19 @@ static int section_of(const ds_check *c)
 }
 
 typedef struct tally {
-    struct bystander *bystander;
+    struct witness *witness;
     unsigned made, refused;
     double end; /* when to stop trying */
     char last_refusal[340];
 } tally;
 
-/* One evaluation where that costs nothing: some values only show their effect there. A size that needs
- * more memory than there is may be refused here as well as in create(). */
+/* Evaluates once where that is cheap: some values take effect only there. A size that needs too much memory
+ * may be refused here as well as in create(). */
 static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const char *where, tally *t)
 {
     ds_check_env env = {.vt = &c->module->env, .self = self, .loss_floor = -INFINITY};
     ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
-    ds_check_answer a;
+    ds_check_result a;
 
     if (section_of(c) != DS_SECTION_ENV || c->options->cost > 0.02 || env.vt->info(self, &info) != DS_OK ||
         info.n < 1 || info.n > 1000) {
@@ -86,7 +85,7 @@ static void try_evaluate(ds_check *c, const ds_check_host *h, void *self, const 
         t->refused++;
         snprintf(t->last_refusal, sizeof t->last_refusal, "%s: %.150s", where, h->error_text);
     } else {
-        ds_check_answer_look(c, &env, &a, where);
+        ds_check_result_check(c, &env, &a, where);
     }
     free(x);
 }
@@ -130,18 +129,18 @@ static void make_trial(ds_check *c, void *arg)
         } else {
             unsigned failed = c->failed;
             t->refused++;
-            ds_check_said_why(c, &h, "create()", st);
+            ds_check_error_explained(c, &h, "create()", st);
             if (c->failed > failed) {
                 ds_check_note(c, "... with %s", where);
             }
             snprintf(t->last_refusal, sizeof t->last_refusal, "%s: %.150s", where, h.error_text);
             if (self != mark) {
                 ds_check_fail(c, "%s: create() failed and changed *out", where);
-                ds_check_hint(c, "set *out last, when nothing can fail any more");
+                ds_check_hint(c, "set *out last, after everything that can fail");
             }
         }
         if (h.undeclared > 0) {
-            ds_check_fail(c, "it asks for the parameter %s, which its schema does not declare with this type",
+            ds_check_fail(c, "it queries the parameter %s, which its schema does not declare with this type",
                           h.undeclared_name);
         }
         ds_check_host_close(&h);
@@ -150,17 +149,17 @@ static void make_trial(ds_check *c, void *arg)
 }
 
 /* An instance that lives on while others are made with other parameters. */
-typedef struct bystander {
+typedef struct witness {
     ds_check_env env;
     ds_check_items items;
     ds_check_player player;
-    double *first, *again; /* what it has answered, and answers now */
-} bystander;
+    double *first, *again; /* results at first and now */
+} witness;
 
-static void open_bystander(ds_check *c, bystander *b)
+static void open_witness(ds_check *c, witness *b)
 {
-    static const double LONGEST = 2e-4; /* seconds of all items: that often it is asked */
-    if (section_of(c) != DS_SECTION_ENV || ds_check_alone(c) || !c->options->has_reference ||
+    static const double LONGEST = 2e-4; /* seconds of all items, which are played after every value */
+    if (section_of(c) != DS_SECTION_ENV || ds_check_needs_process(c) || !c->options->has_reference ||
         !ds_check_env_open(c, 1, &b->env)) {
         return;
     }
@@ -173,7 +172,7 @@ static void open_bystander(ds_check *c, bystander *b)
     }
 }
 
-static void close_bystander(bystander *b)
+static void close_witness(witness *b)
 {
     if (b->again != NULL) {
         ds_check_player_close(&b->player);
@@ -185,7 +184,7 @@ static void close_bystander(bystander *b)
     }
 }
 
-static void ask_bystander(ds_check *c, bystander *b, const char *where)
+static void check_witness(ds_check *c, witness *b, const char *where)
 {
     char what[200];
     if (b->again == NULL || c->failed > 0) {
@@ -203,14 +202,14 @@ static void try_value(ds_check *c, const ds_param *q, const char *text, tally *t
     trial given = {q, text, *t};
     char where[160];
     if (ds_check_now() <= t->end) {
-        ds_check_apart(c, make_trial, &given, sizeof given);
+        ds_check_in_child(c, make_trial, &given, sizeof given);
         *t = given.tally;
         snprintf(where, sizeof where, "%s = %.80s", q->name, text);
-        ask_bystander(c, t->bystander, where);
+        check_witness(c, t->witness, where);
     }
 }
 
-/* A limit of the range, where it is one that somebody could mean. */
+/* Tries a limit of the range if it is a plausible value. */
 static void try_limit(ds_check *c, const ds_param *q, double v, tally *t)
 {
     char text[64];
@@ -252,28 +251,28 @@ static void try_param(ds_check *c, const ds_param *q, tally *t)
 static void instance_params(ds_check *c)
 {
     const ds_desc *d = c->module->plugin->desc;
-    bystander b = {0};
-    tally t = {.bystander = &b, .end = ds_check_now() + LOOP_SECONDS};
+    witness b = {0};
+    tally t = {.witness = &b, .end = ds_check_now() + LOOP_SECONDS};
     size_t count = 0, tried = 0;
     struct rlimit before = {RLIM_INFINITY, RLIM_INFINITY};
 
     getrlimit(RLIMIT_AS, &before);
 #ifndef DS_SANITIZERS
-    if (!c->options->in_process) { /* a large size may be refused, but must not take the machine with it */
+    if (!c->options->in_process) { /* large sizes may be refused but must not exhaust the machine */
         const struct rlimit limit = {(rlim_t)4 << 30, before.rlim_max};
         setrlimit(RLIMIT_AS, &limit);
     }
 #endif
-    open_bystander(c, &b);
+    open_witness(c, &b);
     for (size_t i = 0; d->params != NULL && d->params[i] != NULL; i++, count++) {
         if (ds_settings_find(&c->options->settings, section_of(c), d->params[i]->name) == NULL) {
             tried += ds_check_now() < t.end;
             try_param(c, d->params[i], &t);
         }
     }
-    close_bystander(&b);
+    close_witness(&b);
     setrlimit(RLIMIT_AS, &before); /* another test may follow in this process */
-    ds_check_note(c, "%zu of %zu parameters tried: %u instances made, %u refused with a message", tried,
+    ds_check_note(c, "%zu of %zu parameters tried: %u instances created, %u refused with a message", tried,
                   count, t.made, t.refused);
     if (t.refused > 0) {
         ds_check_note(c, "refused: %s", t.last_refusal);
@@ -282,10 +281,10 @@ static void instance_params(ds_check *c)
 
 /* ---- errors ---- */
 
-/* A question for a parameter that is made to fail. */
+/* A parameter query that is made to fail. */
 typedef struct failing {
-    unsigned k; /* its number, from 1 on */
-    int found;  /* there was one, and create() was looked at */
+    unsigned k; /* its number, from 1 */
+    int found;  /* create() made this query */
 } failing;
 
 static void make_failing(ds_check *c, void *arg)
@@ -305,14 +304,14 @@ static void make_failing(ds_check *c, void *arg)
     if (h.injected > 0) {
         f->found = 1;
         if (st == DS_OK) {
-            ds_check_fail(c, "create() returned DS_OK although question %u for a parameter had failed", k);
+            ds_check_fail(c, "create() returned DS_OK although query %u for a parameter had failed", k);
             ds_check_hint(c,
-                          "look at the status of every host->get_*(): the variable is not set when it fails");
+                          "check the status of every host->get_*(): the variable is not set when it fails");
         } else {
-            ds_check_said_why(c, &h, "create()", st);
+            ds_check_error_explained(c, &h, "create()", st);
             if (self != mark) {
                 ds_check_fail(c, "create() failed and changed *out");
-                ds_check_hint(c, "set *out last, when nothing can fail any more");
+                ds_check_hint(c, "set *out last, after everything that can fail");
             }
         }
     } else if (st != DS_OK) {
@@ -325,11 +324,11 @@ static void make_failing(ds_check *c, void *arg)
     ds_check_host_close(&h);
 }
 
-/* Lets question number `k` fail; 0 = there are fewer. */
+/* Makes query number `k` fail; 0 = there are fewer queries. */
 static int fail_getter(ds_check *c, unsigned k)
 {
     failing f = {k, 0};
-    ds_check_apart(c, make_failing, &f, sizeof f);
+    ds_check_in_child(c, make_failing, &f, sizeof f);
     return f.found;
 }
 
@@ -340,8 +339,8 @@ static void instance_errors(ds_check *c)
     while (ds_check_now() < end && c->failed == 0 && k < 1000 && fail_getter(c, k)) {
         k++;
     }
-    ds_check_note(c, "%u questions for parameters made to fail, one at a time", k - 1);
-    /* An error path that forgets its memory shows when it is walked often. */
+    ds_check_note(c, "%u parameter queries made to fail, one at a time", k - 1);
+    /* A leak on an error path shows after many repetitions. */
     uint64_t heap[3] = {0, 0, 0};
     for (int round = 0; round < 3 && k > 1 && c->failed == 0; round++) {
         for (int i = 0; i < 20 && ds_check_now() < end; i++) {
@@ -352,7 +351,7 @@ static void instance_errors(ds_check *c)
     if (heap[1] > heap[0] + 20 * 8 && heap[2] > heap[1] + 20 * 8 && ds_check_now() < end) {
         ds_check_fail(c, "a create() that fails leaks about %llu bytes",
                       (unsigned long long)((heap[2] - heap[1]) / 20));
-        ds_check_hint(c, "call your own destroy() on the half-made instance before returning the error");
+        ds_check_hint(c, "call your own destroy() on the incomplete instance before returning the error");
     }
 }
 
@@ -388,9 +387,9 @@ static void instance_leak(ds_check *c)
     ds_check_doing(c, " in destroy(NULL), which must do nothing");
     destroy(c, NULL);
     ds_check_doing(c, "");
-    if (ds_check_alone(c)) {
+    if (ds_check_needs_process(c)) {
         make_once(c, &seconds);
-        ds_check_note(c, "one instance: what it leaves, its process takes with it (DS_ENV_OWN_PROCESS)");
+        ds_check_note(c, "one instance only: its process takes everything with it (DS_ENV_OWN_PROCESS)");
         return;
     }
     for (int i = 0; i < 3; i++) { /* caches and thread pools are filled at first use */
@@ -408,17 +407,17 @@ static void instance_leak(ds_check *c)
         resident[round] = ds_process_resident();
     }
     ds_process *after = ds_process_snapshot();
-    ds_check_note(c, "%" PRIu64 " instances made and destroyed, %.2g ms each", count, 1e3 * seconds);
-    /* Growth in both halves is a leak; growth in the first one only is a cache. */
+    ds_check_note(c, "%" PRIu64 " instances created and destroyed, %.2g ms each", count, 1e3 * seconds);
+    /* Growth in both halves is a leak; growth in the first half only is a cache. */
     if (heap[1] >= heap[0] + 8 * (count / 2) && heap[2] >= heap[1] + 8 * (count / 2)) {
-        ds_check_fail(c, "every instance leaves about %llu bytes on the heap",
+        ds_check_fail(c, "every instance leaks about %llu bytes of the heap",
                       (unsigned long long)((heap[2] - heap[1]) / (count / 2)));
-        ds_check_hint(
-            c, "destroy() frees all that create() allocated; valgrind or -fsanitize=address names the place");
+        ds_check_hint(c, "destroy() must free all that create() allocated; valgrind or -fsanitize=address "
+                         "finds the place");
     } else if (resident[2] > resident[0] + (1u << 20) && resident[2] > resident[1] + (1u << 18)) {
         ds_check_fail(c, "the process grew by %llu KiB",
                       (unsigned long long)((resident[2] - resident[0]) >> 10));
-        ds_check_hint(c, "memory from mmap() or another allocator is not given back by destroy()");
+        ds_check_hint(c, "destroy() does not release memory from mmap() or another allocator");
     }
     ds_process_compare(c, before, after, "create() and destroy()");
     ds_process_compare_threads(c, before, "destroy()");
@@ -430,7 +429,7 @@ static void instance_leak(ds_check *c)
 
 enum { EXTRA = 64, FILL = 0x5a };
 
-/* info() into a longer struct: what is behind the known part must not be touched. */
+/* Calls info() with a longer struct: bytes after the known part must not change. */
 static void longer_info(ds_check *c, void *self)
 {
     union {
@@ -447,13 +446,13 @@ static void longer_info(ds_check *c, void *self)
     }
     for (size_t i = sizeof u.info; i < sizeof u; i++) {
         if (u.bytes[i] != FILL) {
-            ds_check_fail(c, "info() wrote behind the struct that it knows");
+            ds_check_fail(c, "info() wrote past the end of the struct that its ABI version defines");
             return;
         }
     }
 }
 
-/* create() with a ds_host that is `extra` bytes longer, or (0) as long as that of version 1.0. */
+/* create() with a ds_host that is `extra` bytes longer, or (0) as long as in version 1.0. */
 static void make_size(ds_check *c, void *arg)
 {
     size_t extra = *(size_t *)arg;
@@ -477,21 +476,21 @@ static void make_size(ds_check *c, void *arg)
     } else if (extra > 0) {
         ds_check_fail(c, "create() with a ds_host of %u bytes returned %s: %.200s", h.host->struct_size,
                       ds_status_name(st), h.error_text);
-        ds_check_hint(c, "a larger struct_size is a later host: accept it");
+        ds_check_hint(c, "a larger struct_size means a later host: accept it");
     } else {
-        ds_check_said_why(c, &h, "create() with the ds_host of version 1.0", st);
+        ds_check_error_explained(c, &h, "create() with the ds_host of version 1.0", st);
     }
-    ds_check_host_look(c, &h);
+    ds_check_host_check(c, &h);
     ds_check_host_close(&h);
 }
 
-/* The structs of a later host are longer: that must not matter. An earlier one has no fields behind those of
- * version 1.0; a plugin looks with DS_HAS() and does without, or refuses. */
+/* Structs of later hosts are longer, which must not matter. An earlier host lacks the fields after version
+ * 1.0: a plugin tests for them with DS_HAS(), and does without them or refuses. */
 static void instance_sizes(ds_check *c)
 {
     size_t extra[] = {EXTRA, 0};
-    ds_check_apart(c, make_size, &extra[0], sizeof extra[0]);
-    ds_check_apart(c, make_size, &extra[1], sizeof extra[1]);
+    ds_check_in_child(c, make_size, &extra[0], sizeof extra[0]);
+    ds_check_in_child(c, make_size, &extra[1], sizeof extra[1]);
 }
 
 /* ---- extensions ---- */
@@ -508,7 +507,7 @@ static int declared(const ds_desc *d, const char *id)
     return 0;
 }
 
-static void ask_extensions(ds_check *c, extension_function *get, void *self)
+static void check_extensions_of(ds_check *c, extension_function *get, void *self)
 {
     static const char *const unknown[] = {
         "", "ds", "ds.test.unknown/1", DS_EXT_SCENE "1", "ds.env.scene/", "ds.env.scene", "DS.ENV.SCENE/1"};
@@ -517,14 +516,14 @@ static void ask_extensions(ds_check *c, extension_function *get, void *self)
 
     for (size_t i = 0; get != NULL && i < sizeof unknown / sizeof unknown[0]; i++) {
         if (!declared(d, unknown[i]) && get(self, unknown[i]) != NULL) {
-            ds_check_fail(c, "get_extension(\"%s\") is not NULL, and the descriptor does not list it",
+            ds_check_fail(c, "get_extension(\"%s\") is not NULL, but the descriptor does not list it",
                           unknown[i]);
             ds_check_hint(
-                c, "compare the whole id with strcmp() and list in ds_desc.extensions what is offered");
+                c, "compare the whole id with strcmp(), and list every extension in ds_desc.extensions");
         }
     }
     if (get != NULL && !declared(d, DS_EXT_SCENE) && get(self, DS_EXT_SCENE) != NULL) {
-        ds_check_fail(c, "get_extension(\"%s\") is answered, but ds_desc.extensions does not list it",
+        ds_check_fail(c, "get_extension(\"%s\") is not NULL, but ds_desc.extensions does not list it",
                       DS_EXT_SCENE);
     }
     for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++, count++) {
@@ -536,8 +535,8 @@ static void ask_extensions(ds_check *c, extension_function *get, void *self)
         } else if (a == NULL) {
             ds_check_note(c, "%s is listed, but not offered with these parameters", d->extensions[i]);
         } else if (a != get(self, d->extensions[i])) {
-            ds_check_fail(c, "two questions for %s get different tables", d->extensions[i]);
-            ds_check_hint(c, "the table stays the same until destroy()");
+            ds_check_fail(c, "two calls of get_extension(\"%s\") return different tables", d->extensions[i]);
+            ds_check_hint(c, "the table must stay the same until destroy()");
         }
     }
     ds_check_note(c, "%u listed, %u offered", count, answered);
@@ -557,7 +556,7 @@ static void instance_extensions(ds_check *c)
     if (st != DS_OK || self == NULL) {
         ds_check_fail(c, "create() returned %s: %.300s", ds_status_name(st), h.error_text);
     } else {
-        ask_extensions(
+        check_extensions_of(
             c, section_of(c) == DS_SECTION_ENV ? c->module->env.get_extension : c->module->opt.get_extension,
             self);
         destroy(c, self);
@@ -568,11 +567,10 @@ static void instance_extensions(ds_check *c)
 const ds_check_test ds_check_instance_tests[] = {
     {"inst.params", "every parameter works over its range, or is refused with a message", 0, 0, 0,
      instance_params},
-    {"inst.errors", "create() passes on errors and leaves nothing behind", 0, 0, 0, instance_errors},
-    {"inst.leak", "create() and destroy() leave no memory, files or threads", DS_CHECK_ALONE, 0, 0,
+    {"inst.errors", "create() passes on errors and leaks nothing", 0, 0, 0, instance_errors},
+    {"inst.leak", "create() and destroy() leak no memory, files or threads", DS_CHECK_ALONE, 0, 0,
      instance_leak},
-    {"inst.sizes", "hosts of other versions, with longer or shorter structs, are no trouble", 0, 0, 0,
-     instance_sizes},
-    {"inst.extensions", "get_extension() answers for what the descriptor lists, and for nothing else", 0, 0,
-     0, instance_extensions},
+    {"inst.sizes", "hosts of other versions, with longer or shorter structs, work", 0, 0, 0, instance_sizes},
+    {"inst.extensions", "get_extension() returns tables for what the descriptor lists, and for nothing else",
+     0, 0, 0, instance_extensions},
     {NULL, NULL, 0, 0, 0, NULL}};

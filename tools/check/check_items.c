@@ -12,21 +12,21 @@
 #include <unistd.h>
 
 #include "base/plugin_memory.h"
-#include "check/channels/check_asking.h"
-#include "harness/check_flight.h"
+#include "check/check_queries.h"
+#include "harness/check_crash.h"
 
 /* Calls of the plugin. */
 enum { EVALUATE, RESET, STEP, BEGIN, BACK };
-/* Numbers before the arrays of each call. */
+/* Layout of the numbers of each call, before its arrays. */
 enum { STATUS, OUTCOME, LOSS, BAD_STEP, COST, GRAD_KIND, PRODUCT_KIND, MESSAGE, HEAD };
 enum { STEP_ENDED = 2, STEP_REWARD, STEP_LOSS, STEP_COST, STEP_MESSAGE, STEP_HEAD };
-/* Adjoints of a sweep: rewards -1 and no observations, or everything at every step. */
+/* Adjoints of a sweep: PLAIN, rewards of -1 and no observations; FULL, everything at every step. */
 enum { PLAIN, FULL };
 
 enum { POINTS = 4, EPISODE_POINTS = 3, PRODUCTS = 12 };
-/* Numbers of an item, and of the values that one evaluation is asked for, beyond which there are fewer. */
+/* Limits on the numbers of an item, and on the channel values requested in one evaluation. */
 static const uint64_t ITEM_NUMBERS = 1000000, VALUE_NUMBERS = 100000;
-/* Seconds of playing all items once, and of looking for a point without a loss. */
+/* Time for playing all items once, and for finding a point without a loss, seconds. */
 static const double ITEMS_SECONDS = 0.5, SEARCH_SECONDS = 0.0004, SEARCH_LONGEST = 0.2;
 
 double ds_check_number(uint64_t a, uint64_t b, uint64_t i)
@@ -37,7 +37,7 @@ double ds_check_number(uint64_t a, uint64_t b, uint64_t i)
 
 static uint64_t key_of(uint64_t point)
 {
-    return point % 2 == 0 ? 0 : 0x5eed0000u + point / 4; /* two points have the same one */
+    return point % 2 == 0 ? 0 : 0x5eed0000u + point / 4; /* two points share a key */
 }
 
 static uint64_t elements(const ds_check_items *s, uint64_t channel)
@@ -45,7 +45,7 @@ static uint64_t elements(const ds_check_items *s, uint64_t channel)
     return ds_channel_elements(s->channels.list[channel]);
 }
 
-static uint64_t product_numbers(const ds_check_items *s, const ds_check_question *q)
+static uint64_t product_numbers(const ds_check_items *s, const ds_check_request *q)
 {
     return q->op == 0 ? 0 : q->op == DS_QUERY_JV ? elements(s, q->channel) : s->n;
 }
@@ -61,37 +61,37 @@ static uint64_t value_numbers(const ds_check_items *s)
 
 /* ---- which items ---- */
 
-static void add_question(ds_check_items *s, uint32_t want, int values, uint64_t channel, uint32_t op)
+static void add_request(ds_check_items *s, uint32_t want, int values, uint64_t channel, uint32_t op)
 {
-    if (s->questions < DS_CHECK_QUESTIONS) {
-        s->question[s->questions++] =
-            (ds_check_question){.want = want, .op = op, .channel = channel, .values = values};
+    if (s->requests < DS_CHECK_REQUESTS) {
+        s->request[s->requests++] =
+            (ds_check_request){.want = want, .op = op, .channel = channel, .values = values};
     }
 }
 
-/* The loss alone comes first, then each array alone, then the arrays in company. */
-static void make_questions(ds_check_items *s, const ds_check_env *env)
+/* The loss alone comes first, then each array alone, then combinations. */
+static void make_requests(ds_check_items *s, const ds_check_env *env)
 {
     const uint32_t grad = env->has_gradient ? DS_WANT_GRAD : 0;
     uint64_t products = 0;
-    add_question(s, 0, 0, 0, 0);
+    add_request(s, 0, 0, 0, 0);
     if (grad != 0) {
-        add_question(s, grad, 0, 0, 0);
+        add_request(s, grad, 0, 0, 0);
     }
     if (s->shown > 0) {
-        add_question(s, 0, 1, 0, 0);
+        add_request(s, 0, 1, 0, 0);
         if (grad != 0) {
-            add_question(s, grad, 1, 0, 0);
+            add_request(s, grad, 1, 0, 0);
         }
     }
     for (uint64_t k = 0; k < s->channels.count; k++) {
         for (uint32_t op = DS_QUERY_JV; op <= DS_QUERY_HV && products < PRODUCTS; op++) {
             if ((s->channels.list[k]->ops & DS_CAN(op)) != 0 && elements(s, k) <= VALUE_NUMBERS) {
-                add_question(s, 0, 0, k, op);
+                add_request(s, 0, 0, k, op);
                 if (grad != 0) {
-                    add_question(s, grad, 0, k, op);
+                    add_request(s, grad, 0, k, op);
                 }
-                add_question(s, grad, 1, k, op);
+                add_request(s, grad, 1, k, op);
                 products++;
             }
         }
@@ -126,8 +126,8 @@ static void add_sweep(const ds_check_items *s, ds_check_item *item, uint64_t las
     }
 }
 
-/* An episode, and sweeps from its end: its gradient, and a window. With `disturbed` one that was given up
- * comes before it, sweeps lie between its steps, and all sweeps are repeated. */
+/* An episode with sweeps from its end: its gradient, and a window. With `disturbed`, an abandoned episode
+ * comes first, sweeps run between steps, and all sweeps are repeated. */
 static int add_episode(ds_check_items *s, ds_check_item *item, uint64_t point, int disturbed)
 {
     const uint64_t h = s->rl.horizon, most = 16 + 12 * h;
@@ -139,7 +139,7 @@ static int add_episode(ds_check_items *s, ds_check_item *item, uint64_t point, i
     }
     if (disturbed) {
         add_call(item, RESET, 1, 2 + s->rl.n_obs);
-        add_steps(s, item, h > 1 ? 1 : 0, h > 3 ? 3 : h > 1 ? 2 : 1); /* the actions of other steps */
+        add_steps(s, item, h > 1 ? 1 : 0, h > 3 ? 3 : h > 1 ? 2 : 1); /* with the actions of other steps */
         add_sweep(s, item, 1, 0, FULL);
     }
     add_call(item, RESET, 0, 2 + s->rl.n_obs);
@@ -162,10 +162,10 @@ static int add_episode(ds_check_items *s, ds_check_item *item, uint64_t point, i
     return 1;
 }
 
-static int add_evaluation(ds_check_items *s, ds_check_item *item, const ds_check_question *q, uint64_t point)
+static int add_evaluation(ds_check_items *s, ds_check_item *item, const ds_check_request *q, uint64_t point)
 {
     const ds_check_options *o = s->c->options;
-    *item = (ds_check_item){.question = q, .point = point, .call = calloc(1, sizeof *item->call)};
+    *item = (ds_check_item){.request = q, .point = point, .call = calloc(1, sizeof *item->call)};
     if (item->call == NULL) {
         return 0;
     }
@@ -175,15 +175,15 @@ static int add_evaluation(ds_check_items *s, ds_check_item *item, const ds_check
     return 1;
 }
 
-/* A point of the box where there is no loss or no gradient, in place of x, if one is soon found: what a
- * failure says must be repeatable, too. */
+/* Replaces x by a point of the box without a loss or a gradient, if one is soon found: failures must be
+ * repeatable too. */
 static void find_failure(ds_check_items *s, ds_check_env *env, ds_random *random, double *x)
 {
     const double each = fmax(s->c->options->cost_gradient, 1e-7);
     uint64_t most = (uint64_t)fmin(200, fmax(SEARCH_SECONDS / each, fmin(12, SEARCH_LONGEST / each)));
     double *at = env->x, *grad = env->has_gradient ? env->g : NULL;
     for (uint64_t k = 0; k < most; k++) {
-        ds_check_answer a;
+        ds_check_result a;
         for (uint64_t i = 0; i < s->n; i++) {
             const double u = k < 2 ? (double)k : ds_random_uniform(random);
             const double mixed = k % 3 == 2 ? (u < 0.5 ? 0 : 1) : u; /* corners are the extreme cases */
@@ -217,7 +217,7 @@ static int make_points(ds_check_items *s, ds_check_env *env)
     return 1;
 }
 
-/* How many points there is time for: all items of one point take `each` seconds. */
+/* How many points there is time for, if all items of one point take `each` seconds. */
 static uint64_t plan_points(double each)
 {
     return each > 0 ? (uint64_t)fmin(POINTS, fmax(1, ITEMS_SECONDS / each)) : POINTS;
@@ -227,11 +227,11 @@ static int make_items(ds_check_items *s)
 {
     const uint64_t episodes =
         s->has_steps ? 2 * (s->points < EPISODE_POINTS ? s->points : EPISODE_POINTS) : 0;
-    s->item = calloc(s->questions * s->points + episodes, sizeof *s->item);
+    s->item = calloc(s->requests * s->points + episodes, sizeof *s->item);
     int made = s->item != NULL;
-    for (uint64_t q = 0; made && q < s->questions; q++) {
+    for (uint64_t q = 0; made && q < s->requests; q++) {
         for (uint64_t k = 0; made && k < s->points; k++) {
-            made = add_evaluation(s, &s->item[s->count++], &s->question[q], k);
+            made = add_evaluation(s, &s->item[s->count++], &s->request[q], k);
         }
     }
     for (uint64_t k = 0; made && k < episodes; k++) {
@@ -244,15 +244,12 @@ static int make_items(ds_check_items *s)
     return made;
 }
 
-/* What the extensions of the instance offer. */
-static void look_at_offers(ds_check_items *s, ds_check_env *env, int episodes)
+/* Reads the extensions that the instance offers. */
+static void read_extensions(ds_check_items *s, ds_check_env *env, int episodes)
 {
     ds_env_steps rl;
     ds_error e;
-    if (env->vt->get_extension == NULL) {
-        return;
-    }
-    const ds_env_channels *channels = ds_check_channels_of(env);
+    const ds_env_channels *channels = ds_check_extension(env, DS_EXT_CHANNELS);
     if (channels != NULL && ds_channels_read(s->c->module->id, channels, env->self, &s->channels, &e) != 0) {
         ds_channels_clear(&s->channels);
     }
@@ -264,30 +261,30 @@ static void look_at_offers(ds_check_items *s, ds_check_env *env, int episodes)
         }
     }
     s->rl.struct_size = sizeof s->rl;
-    const ds_env_steps *theirs = episodes ? env->vt->get_extension(env->self, DS_EXT_STEPS) : NULL;
+    const ds_env_steps *theirs = episodes ? ds_check_extension(env, DS_EXT_STEPS) : NULL;
     s->has_steps = theirs != NULL && DS_SIZED_READ(&rl, theirs, DS_ENV_STEPS_SIZE_1_0, "", "", &e) == 0 &&
                    rl.info(env->self, &s->rl) == DS_OK && s->rl.horizon > 0 && s->rl.n_act > 0 &&
                    s->rl.n_obs > 0 && s->rl.horizon * s->rl.n_act == s->n &&
                    s->rl.horizon * (s->rl.n_obs + s->rl.n_act + 8) < ITEM_NUMBERS / 4;
-    s->has_sweeps = s->has_steps && env->vt->get_extension(env->self, DS_EXT_STEPS_GRADIENT) != NULL;
+    s->has_sweeps = s->has_steps && ds_check_extension(env, DS_EXT_STEPS_GRADIENT) != NULL;
 }
 
 int ds_check_items_open(ds_check *c, ds_check_env *env, uint64_t points, int episodes, ds_check_items *s)
 {
     const double plain = c->options->cost, full = c->options->cost_gradient;
     *s = (ds_check_items){.c = c, .n = env->n};
-    look_at_offers(s, env, episodes);
-    make_questions(s, env);
+    read_extensions(s, env, episodes);
+    make_requests(s, env);
     s->points = points;
     if (points == 0) {
         double each = 0;
-        for (uint64_t q = 0; q < s->questions; q++) {
-            each += s->question[q].want != 0 || s->question[q].op != 0 ? full : plain;
+        for (uint64_t q = 0; q < s->requests; q++) {
+            each += s->request[q].want != 0 || s->request[q].op != 0 ? full : plain;
         }
         each += s->has_steps ? 3 * plain + (s->has_sweeps ? 8 * full : 0) : 0;
         s->points = plan_points(each);
-        if (each > 2 * ITEMS_SECONDS) { /* too slow for all of that: other tests look at single things */
-            s->questions = 1;
+        if (each > 2 * ITEMS_SECONDS) { /* too slow for everything: other tests cover the parts */
+            s->requests = 1;
             s->has_steps = s->has_sweeps = 0;
         }
     }
@@ -344,11 +341,11 @@ void ds_check_row_close(ds_check_row *r)
     r->out = NULL;
 }
 
-/* Direction and weights of a product: numbers of all sizes up to the width of the box, a unit vector, or few
- * numbers, depending on the point. */
+/* Direction and weights of a product: numbers up to the width of the box, a unit vector, or few numbers,
+ * depending on the point. */
 static void draw_vectors(const ds_check_items *s, const ds_check_item *item, ds_check_row *r)
 {
-    const ds_check_question *q = item->question;
+    const ds_check_request *q = item->request;
     const uint64_t m = elements(s, q->channel), count = q->op == DS_QUERY_JTV ? m : s->n;
     const uint64_t one = ds_random_mix(item->point + 5) % count;
     for (uint64_t i = 0; i < count; i++) {
@@ -378,9 +375,9 @@ static void add_ask(ds_check_row *r, const ds_check_items *s, uint64_t channel, 
     r->list[r->io.queries++] = ask;
 }
 
-void ds_check_row_ask(const ds_check_items *s, const ds_check_item *item, ds_check_row *r)
+void ds_check_row_request(const ds_check_items *s, const ds_check_item *item, ds_check_row *r)
 {
-    const ds_check_question *q = item->question;
+    const ds_check_request *q = item->request;
     uint64_t at = 0;
     memcpy(r->x, s->x + item->point * s->n, s->n * sizeof *r->x);
     for (uint64_t i = 0; q->want != 0 && i < s->n; i++) {
@@ -414,16 +411,16 @@ static double text_number(const char *text)
     return (double)(hash >> 12);
 }
 
-void ds_check_row_take(const ds_check_items *s, const ds_check_item *item, const ds_check_row *r,
-                       ds_status status, const char *message, double *out)
+void ds_check_row_results(const ds_check_items *s, const ds_check_item *item, const ds_check_row *r,
+                          ds_status status, const char *message, double *out)
 {
-    const ds_check_question *q = item->question;
+    const ds_check_request *q = item->request;
     const ds_eval *io = &r->io;
     const uint64_t grads = q->want != 0 ? s->n : 0;
     double *to = out + HEAD + grads;
     memset(out, 0, item->size * sizeof *out);
     out[STATUS] = (double)status;
-    if (status != DS_OK) { /* nothing else of it is looked at */
+    if (status != DS_OK) { /* nothing else is compared */
         out[MESSAGE] = text_number(message);
         return;
     }
@@ -452,8 +449,8 @@ void ds_check_row_take(const ds_check_items *s, const ds_check_item *item, const
 
 static void forget_row(const ds_check_items *s, const ds_check_item *item, ds_check_row *r)
 {
-    r->x[0] = r->x[s->n - 1] = r->v[0] = r->w[0] = ds_check_poison(); /* dead for the plugin */
-    r->grad[0] = item->question->want != 0 ? ds_check_poison() : r->grad[0];
+    r->x[0] = r->x[s->n - 1] = r->v[0] = r->w[0] = ds_check_poison(); /* invalid for the plugin from now on */
+    r->grad[0] = item->request->want != 0 ? ds_check_poison() : r->grad[0];
 }
 
 static void evaluate(ds_check_player *p, double *out)
@@ -461,13 +458,13 @@ static void evaluate(ds_check_player *p, double *out)
     const ds_check_items *s = p->s;
     ds_check_env *env = p->env;
     ds_check_row *r = &p->row;
-    ds_check_row_ask(s, p->item, r);
+    ds_check_row_request(s, p->item, r);
     env->h.errors = 0;
     env->h.error_text[0] = '\0';
     ds_flight_begin(r->x, s->n, r->io.want, r->io.noise_key, 1);
     const ds_status status = ds_eval_call(env->vt, env->self, &r->io);
     ds_flight_end();
-    ds_check_row_take(s, p->item, r, status, env->h.error_text, out);
+    ds_check_row_results(s, p->item, r, status, env->h.error_text, out);
     forget_row(s, p->item, r);
 }
 
@@ -523,7 +520,7 @@ static void step(ds_check_player *p, const ds_check_item_call *call, double *out
     p->taken += good != 0;
     p->over = !good || io.ended != DS_STEPS_CONTINUES;
     p->sweeping = 0;
-    fill(p->obs, rl->n_obs); /* dead for the plugin */
+    fill(p->obs, rl->n_obs); /* invalid for the plugin from now on */
     fill(p->action, rl->n_act);
 }
 
@@ -577,12 +574,11 @@ int ds_check_player_open(const ds_check_items *s, ds_check_env *env, ds_check_pl
         p->bar = p->action + s->rl.n_act;
         p->obs = p->bar + s->rl.n_act;
         if (p->action == NULL ||
-            DS_SIZED_READ(&p->rl, (const ds_env_steps *)env->vt->get_extension(env->self, DS_EXT_STEPS),
+            DS_SIZED_READ(&p->rl, (const ds_env_steps *)ds_check_extension(env, DS_EXT_STEPS),
                           DS_ENV_STEPS_SIZE_1_0, "", "the table of " DS_EXT_STEPS, &e) != 0 ||
             (s->has_sweeps &&
              (DS_SIZED_READ(
-                  &p->sweeps,
-                  (const ds_env_steps_gradient *)env->vt->get_extension(env->self, DS_EXT_STEPS_GRADIENT),
+                  &p->sweeps, (const ds_env_steps_gradient *)ds_check_extension(env, DS_EXT_STEPS_GRADIENT),
                   DS_ENV_STEPS_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_STEPS_GRADIENT, &e) != 0 ||
               p->sweeps.back == NULL))) {
             ds_check_fail(s->c, "the tables of stepwise control cannot be read");
@@ -625,7 +621,7 @@ int ds_check_item_next(ds_check_player *p)
     } else {
         play[call->what](p, call, out);
     }
-    fesetenv(FE_DFL_ENV); /* the host puts it back, too; eval.state looks at it */
+    fesetenv(FE_DFL_ENV); /* the host restores it, too; eval.state tests that */
     return 1;
 }
 
@@ -646,17 +642,17 @@ void ds_check_items_play(ds_check_player *p, double *out)
 
 /* ---- comparing ---- */
 
-/* Some numbers of an item. */
+/* An array among the numbers of an item. */
 typedef struct part {
     const char *name;
     uint64_t at, count;
-    int exact; /* not looked at where the environment is inexact */
+    int exact; /* ignored for inexact environments */
     const double *width;
 } part;
 
 enum { PARTS = 12 };
 
-/* The parts of a call; their number. */
+/* Splits a call into its parts; returns their number. */
 static int parts_of(const ds_check_items *s, const ds_check_item *item, const ds_check_item_call *call,
                     part parts[PARTS])
 {
@@ -664,7 +660,7 @@ static int parts_of(const ds_check_items *s, const ds_check_item *item, const ds
         "status", "outcome", "loss", "bad_step", "cost_steps", "grad_kind", "kind of the product", "message"};
     static const char *const of_step[STEP_HEAD] = {"status", "outcome",    "`ended`", "reward",
                                                    "loss",   "cost_steps", "message"};
-    const ds_check_question *q = item->question;
+    const ds_check_request *q = item->request;
     const char *const *names = call->what == EVALUATE ? of_evaluate : of_step;
     const uint64_t heads[] = {[EVALUATE] = HEAD, [RESET] = 1, [STEP] = STEP_HEAD, [BEGIN] = 1, [BACK] = 1};
     int count = 0;
@@ -696,7 +692,7 @@ static int parts_of(const ds_check_items *s, const ds_check_item *item, const ds
     return count;
 }
 
-/* The first number that is not the same; `count` where all are. */
+/* Index of the first difference; `count` if there is none. */
 static uint64_t first_apart(const ds_check *c, const part *p, const double *a, const double *b)
 {
     const double tolerance = 1.001 * c->tolerance; /* numbers are rounded, too */
@@ -718,7 +714,7 @@ static uint64_t first_apart(const ds_check *c, const part *p, const double *a, c
 
 void ds_check_item_name(const ds_check_items *s, const ds_check_item *item, char *text, size_t size)
 {
-    const ds_check_question *q = item->question;
+    const ds_check_request *q = item->request;
     if (q == NULL) {
         snprintf(text, size, "episode %llu", (unsigned long long)item->point);
     } else if (q->op != 0) {
@@ -736,10 +732,10 @@ static void name_call(const ds_check_items *s, const ds_check_item *item, const 
 {
     static const char *const calls[] = {[RESET] = "reset()",
                                         [STEP] = "step",
-                                        [BEGIN] = "begin() of a sweep behind step",
+                                        [BEGIN] = "begin() of a sweep after step",
                                         [BACK] = "back over step"};
     ds_check_item_name(s, item, text, size);
-    if (item->question == NULL) {
+    if (item->request == NULL) {
         const size_t at = strlen(text);
         snprintf(text + at, size - at, ", %s %llu", calls[call->what], (unsigned long long)call->step);
     }
@@ -749,22 +745,21 @@ static void hint_about(ds_check *c, const ds_check_item_call *call, const part *
 {
     if (strcmp(p->name, "message") == 0 || strcmp(p->name, "bad_step") == 0 ||
         strcmp(p->name, "cost_steps") == 0) {
-        ds_check_hint(c, "message, bad_step and cost_steps are recorded: no time, no address, no process id, "
-                         "no count of calls in them");
+        ds_check_hint(c, "message, bad_step and cost_steps are recorded: they must not contain times, "
+                         "addresses, process ids or numbers of calls");
     } else if (call->what == EVALUATE) {
-        ds_check_hint(c,
-                      "an answer depends on x, noise key, v and w alone, bit for bit: no static variables, "
-                      "nothing left of calls before, no pointers kept");
+        ds_check_hint(c, "a result depends only on x, noise key, v and w, bit for bit: use no static "
+                         "variables, keep no state from earlier calls, keep no pointers");
     } else if (call->what == BEGIN || call->what == BACK) {
         ds_check_hint(c, "a sweep begins with adjoints of 0 and changes nothing that a step or another sweep "
-                         "could see; it may begin while the episode is open, and more than once");
+                         "can see; it may begin while the episode is open, and more than once");
     } else {
-        ds_check_hint(c, "reset() sets up the whole state of an episode, which belongs to its instance: no "
-                         "static variables, no pointers to an action or an observation kept");
+        ds_check_hint(c, "reset() initialises the whole state of an episode, which belongs to its instance: "
+                         "use no static variables, keep no pointers to actions or observations");
     }
 }
 
-/* Compares two calls, `costs`: also what they cost; 1 = the same. */
+/* Compares two calls, with `costs` including their cost; 1 = equal. */
 static int same_call(ds_check *c, const ds_check_items *s, const ds_check_item *item,
                      const ds_check_item_call *call, const double *first, const double *again, int costs,
                      const char *what)
@@ -784,7 +779,7 @@ static int same_call(ds_check *c, const ds_check_items *s, const ds_check_item *
                 snprintf(number, sizeof number, "number %llu of ", (unsigned long long)i);
             }
             if (strcmp(p->name, "message") == 0) {
-                ds_check_fail(c, "%s: %s: another message to host->error()", what, name);
+                ds_check_fail(c, "%s: %s: the message to host->error() is different", what, name);
             } else {
                 ds_check_fail(c, "%s: %s: %sthe %s is %.17g, then %.17g", what, name, number, p->name,
                               first[p->at + i], again[p->at + i]);
@@ -818,11 +813,11 @@ void ds_check_row_same(ds_check *c, const ds_check_items *s, const ds_check_item
         together[MESSAGE] = alone[MESSAGE];
         ds_check_item_same(c, s, item, alone, together, what);
     } else if (together[OUTCOME] == DS_EVAL_OK) {
-        ds_check_fail(c, "%s: there is no answer alone, and one among others", what);
+        ds_check_fail(c, "%s: the point alone has no result, but as one of several rows it has", what);
     }
 }
 
-/* ---- company ---- */
+/* ---- agreement of items ---- */
 
 /* An array that both evaluations have. */
 static void agree_in(ds_check *c, const ds_check_items *s, const ds_check_item *a, const ds_check_item *b,
@@ -852,9 +847,8 @@ static void agree_in(ds_check *c, const ds_check_items *s, const ds_check_item *
                 ds_check_fail(c, "number %llu of the %s is %.17g (%s), and %.17g (%s)",
                               (unsigned long long)at, of_a[i].name, first[of_a[i].at + at], one,
                               again[of_b[k].at + at], two);
-                ds_check_hint(c,
-                              "an answer does not depend on what else is asked in the same call: no buffer "
-                              "and no adjoint is shared between the gradient, values and products");
+                ds_check_hint(c, "a result must not depend on what else is requested in the same call: share "
+                                 "no buffer and no adjoint between the gradient, values and products");
             }
         }
     }
@@ -862,12 +856,12 @@ static void agree_in(ds_check *c, const ds_check_items *s, const ds_check_item *
 
 static int shares(const ds_check_item *a, const ds_check_item *b)
 {
-    const ds_check_question *p = a->question, *q = b->question;
+    const ds_check_request *p = a->request, *q = b->request;
     return a->point == b->point && (p->op == 0 || q->op == 0 || (p->op == q->op && p->channel == q->channel));
 }
 
-/* The first call back over a step in a sweep with the same adjoints from the same step, among the first
- * `calls`; NULL where there is none. */
+/* Finds, among the first `calls`, the first backward call over the same step in a sweep with the same
+ * adjoints and start; NULL if there is none. */
 static const ds_check_item_call *same_sweep(const ds_check_item *item, uint64_t calls,
                                             const ds_check_item_call *back)
 {
@@ -883,13 +877,13 @@ static const ds_check_item_call *same_sweep(const ds_check_item *item, uint64_t 
     return NULL;
 }
 
-/* A step has the same answer in both episodes, and a sweep wherever it comes. A step behind a sweep may take
- * more simulation steps: states may have to be computed again. */
+/* A step has the same result in both episodes, and so has a sweep wherever it runs. A step after a sweep may
+ * take more simulation steps, since states may have to be recomputed. */
 static void agree_in_episodes(ds_check *c, const ds_check_items *s, const ds_check_item *a,
                               const ds_check_item *b, const double *first, const double *again)
 {
     uint64_t from = 0;
-    for (uint64_t k = 0; k < b->calls; k++) { /* behind the episode that was given up */
+    for (uint64_t k = 0; k < b->calls; k++) { /* after the abandoned episode */
         from = b->call[k].what == RESET ? k : from;
     }
     for (uint64_t k = from; k < b->calls && c->failed == 0; k++) {
@@ -917,13 +911,13 @@ void ds_check_items_agree(ds_check *c, const ds_check_items *s, const double *ou
     const double *one = out;
     for (uint64_t i = 0; i < s->count && c->failed == 0; one += s->item[i++].size) {
         const ds_check_item *a = &s->item[i];
-        if (a->question == NULL && episodes && i + 1 < s->count && a->point == s->item[i + 1].point) {
+        if (a->request == NULL && episodes && i + 1 < s->count && a->point == s->item[i + 1].point) {
             agree_in_episodes(c, s, a, &s->item[i + 1], one, one + a->size);
         }
         const double *two = one;
-        for (uint64_t k = i; a->question != NULL && !episodes && k < s->count && c->failed == 0;
+        for (uint64_t k = i; a->request != NULL && !episodes && k < s->count && c->failed == 0;
              two += s->item[k++].size) {
-            if (k > i && s->item[k].question != NULL && shares(a, &s->item[k])) {
+            if (k > i && s->item[k].request != NULL && shares(a, &s->item[k])) {
                 agree_in(c, s, a, &s->item[k], one, two);
             }
         }
@@ -932,9 +926,9 @@ void ds_check_items_agree(ds_check *c, const ds_check_items *s, const double *ou
 
 /* ---- another process ---- */
 
-/* Head of the file: which items they are. */
+/* Head of the file: identifies the items. */
 typedef struct kept_head {
-    uint64_t points, questions, count, size;
+    uint64_t points, requests, count, size;
 } kept_head;
 
 void ds_check_items_keep(ds_check *c, ds_check_env *env)
@@ -944,14 +938,14 @@ void ds_check_items_keep(ds_check *c, ds_check_env *env)
     if (c->options->kept < 0 || !ds_check_items_open(c, env, 0, 1, &s)) {
         return;
     }
-    const kept_head head = {s.points, s.questions, s.count, s.size};
+    const kept_head head = {s.points, s.requests, s.count, s.size};
     double *out = malloc(s.size * sizeof *out);
     if (out != NULL && ds_check_player_open(&s, env, &p)) {
         ds_check_items_play(&p, out);
         const ssize_t bytes = (ssize_t)(s.size * sizeof *out);
         if (pwrite(c->options->kept, out, (size_t)bytes, sizeof head) != bytes ||
             pwrite(c->options->kept, &head, sizeof head, 0) != sizeof head) {
-            ds_check_note(c, "no memory to compare processes in");
+            ds_check_note(c, "no memory for comparing processes");
         }
         ds_check_player_close(&p);
     }
@@ -966,13 +960,13 @@ void ds_check_items_as_kept(ds_check *c, ds_check_env *env, const char *what)
     kept_head head = {0};
     if (c->options->kept < 0 || pread(c->options->kept, &head, sizeof head, 0) != sizeof head ||
         !ds_check_items_open(c, env, 0, 1, &s)) {
-        return; /* the first evaluation has failed, or there is no memory (recorded) */
+        return; /* the first evaluation failed, or memory is short (recorded) */
     }
-    const kept_head own = {s.points, s.questions, s.count, s.size};
+    const kept_head own = {s.points, s.requests, s.count, s.size};
     double *kept = malloc(2 * s.size * sizeof *kept), *out = kept + s.size;
     const ssize_t bytes = (ssize_t)(s.size * sizeof *out);
     if (memcmp(&own, &head, sizeof own) != 0) {
-        ds_check_fail(c, "%s: other variables, channels or control steps", what);
+        ds_check_fail(c, "%s: variables, channels or control steps are different", what);
     } else if (kept != NULL && pread(c->options->kept, kept, (size_t)bytes, sizeof head) == bytes &&
                ds_check_player_open(&s, env, &p)) {
         uint64_t at = 0;

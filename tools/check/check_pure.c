@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_pure.c - conformance of evaluate() as a pure function: the same bits whatever was called before, in
- * another instance, process or thread, and for every number of threads. The resume of runs rests on it. */
+/* check_pure.c - conformance of evaluate() as a pure function: the same bits after any other calls, in
+ * another instance, process or thread, and for every number of threads. Resuming a run depends on it. */
 #include "config.h"
 
 #include <math.h>
@@ -12,24 +12,22 @@
 
 #include "check/check_items.h"
 #include "check/check_tests.h"
-#include "harness/check_apart.h"
 #include "harness/check_process.h"
 
-static const char hint_state[] =
-    "look for state that outlives a call: static variables, warm starts, buffers that are not "
-    "cleared, uninitialised memory";
-static const char hint_threads[] = "sum in a fixed order: per block, then over blocks; no atomic additions "
-                                   "of doubles. Where that cannot be: DS_ENV_INEXACT and a tolerance";
-static const char has_process[] =
-    "each instance has a process to itself (DS_ENV_OWN_PROCESS), see pure.process";
+static const char hint_state[] = "look for state that outlives a call: static variables, warm starts, "
+                                 "buffers that are not cleared, uninitialised memory";
+static const char hint_threads[] =
+    "sum in a fixed order: per block, then over blocks; no atomic additions of doubles. Where that is "
+    "impossible, declare DS_ENV_INEXACT and a tolerance";
+static const char has_process[] = "each instance has its own process (DS_ENV_OWN_PROCESS), see pure.process";
 
 enum { POINTS = 6 };
 
-/* Answers of one instance at the points of a test. */
-typedef struct answers {
-    ds_check_answer a[POINTS];
+/* Results of one instance at the points of a test. */
+typedef struct results {
+    ds_check_result a[POINTS];
     double *grad; /* POINTS x n */
-} answers;
+} results;
 
 typedef struct points {
     uint64_t n, count;
@@ -47,9 +45,8 @@ static int make_points(ds_check *c, const ds_check_env *env, uint64_t least, poi
     p->n = env->n;
     p->want = env->has_gradient ? DS_WANT_GRAD : 0;
     p->count = ds_check_plan(c, "points", POINTS, least, seconds(c, env));
-    p->x = calloc(POINTS * env->n, sizeof *p->x);
+    p->x = ds_check_room(c, POINTS * env->n, sizeof *p->x);
     if (p->x == NULL) {
-        ds_check_fail(c, "out of memory");
         return 0;
     }
     memcpy(p->x, env->x0, env->n * sizeof *p->x);
@@ -59,28 +56,25 @@ static int make_points(ds_check *c, const ds_check_env *env, uint64_t least, poi
     return 1;
 }
 
-static int make_answers(ds_check *c, const points *p, answers *r)
+static int make_results(ds_check *c, const points *p, results *r)
 {
     memset(r, 0, sizeof *r);
-    r->grad = calloc(POINTS * p->n, sizeof *r->grad);
-    if (r->grad == NULL) {
-        ds_check_fail(c, "out of memory");
-    }
+    r->grad = ds_check_room(c, POINTS * p->n, sizeof *r->grad);
     return r->grad != NULL;
 }
 
-static void answer(ds_check_env *env, const points *p, uint64_t k, answers *r)
+static void evaluate(ds_check_env *env, const points *p, uint64_t k, results *r)
 {
     ds_check_evaluate(env, p->x + k * p->n, p->want, 0, p->want != 0 ? r->grad + k * p->n : NULL, &r->a[k]);
 }
 
-/* Compares an answer at the start point with the parent's first measurement, made in another process. */
-static void compare_reference(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
+/* Compares a result at the start point with the parent's first measurement, made in another process. */
+static void compare_reference(ds_check *c, const ds_check_env *env, const ds_check_result *a,
                               const char *what)
 {
     if (!c->options->has_reference) {
-        ds_check_fail(c, "nothing to compare with: the first evaluation of the kit failed");
-        ds_check_hint(c, "look at eval.points first");
+        ds_check_fail(c, "nothing to compare with: the parent's first evaluation failed");
+        ds_check_hint(c, "see eval.points first");
         return;
     }
     if (!ds_check_is_reference(c, a, env->n, 0)) {
@@ -92,16 +86,16 @@ static void compare_reference(ds_check *c, const ds_check_env *env, const ds_che
     }
 }
 
-/* ---- everything that an instance can be asked ---- */
+/* ---- everything that can be requested of an instance ---- */
 
 typedef struct bench {
     ds_check_items items;
     ds_check_player player;
-    double *first, *again; /* numbers of all items; of the longest one */
-    uint64_t *place;       /* of an item in `first` */
+    double *first, *again; /* numbers of all items, and of the longest one */
+    uint64_t *place;       /* offset of an item in `first` */
 } bench;
 
-/* The items of an instance, played once. 0 = out of memory (recorded). */
+/* The items of an instance, played once. 0 without memory (recorded). */
 static int open_bench(ds_check *c, ds_check_env *env, bench *b)
 {
     memset(b, 0, sizeof *b);
@@ -140,7 +134,7 @@ static int play_again(ds_check *c, bench *b, uint64_t k, const char *what)
     return ds_check_item_same(c, s, &s->item[k], b->first + b->place[k], b->again, what);
 }
 
-/* Backwards, and in an order without pattern. */
+/* Plays items in reverse and in random order. */
 static void items_repeat(ds_check *c)
 {
     bench b;
@@ -157,7 +151,7 @@ static void items_repeat(ds_check *c)
     close_bench(&b);
 }
 
-/* Each item many times: for its share of the time, but some times at least, and no longer than LONGEST. */
+/* Repeats each item for its share of the time, but at least some times, and at most LONGEST seconds. */
 static void items_often(ds_check *c)
 {
     enum { LEAST = 100, MOST = 2000 };                /* rounds */
@@ -183,18 +177,18 @@ static void items_often(ds_check *c)
     close_bench(&b);
 }
 
-/* An item of the same kind at another point: another evaluation, another episode. */
+/* An item of the same kind at another point. */
 static uint64_t partner(const ds_check_items *s, uint64_t k)
 {
     uint64_t evaluations = 0;
-    while (evaluations < s->count && s->item[evaluations].question != NULL) {
+    while (evaluations < s->count && s->item[evaluations].request != NULL) {
         evaluations++;
     }
     return k < evaluations ? (k + 1) % evaluations
                            : evaluations + (k - evaluations + 1) % (s->count - evaluations);
 }
 
-/* Two instances, a call of each in turn: one item of the one beside one of the other. */
+/* Calls of two instances in turn: an item of one alternates with an item of the other. */
 static void items_in_turn(ds_check *c, ds_check_env *two)
 {
     bench b;
@@ -216,7 +210,7 @@ static void items_in_turn(ds_check *c, ds_check_env *two)
                 more |= ds_check_item_next(&other);
             }
             ds_check_item_same(c, s, &s->item[k], b.first + b.place[k], b.again,
-                               "in turn with calls of another instance");
+                               "alternating with calls of another instance");
             ds_check_item_same(c, s, &s->item[l], b.first + b.place[l], out, "in another instance");
         }
         ds_check_player_close(&other);
@@ -231,25 +225,25 @@ static void pure_repeat(ds_check *c)
 {
     ds_check_env *env = c->env;
     points p = {0};
-    answers first = {0}, again = {0};
+    results first = {0}, again = {0};
 
-    if (make_points(c, env, 2, &p) && make_answers(c, &p, &first) && make_answers(c, &p, &again)) {
+    if (make_points(c, env, 2, &p) && make_results(c, &p, &first) && make_results(c, &p, &again)) {
         if (p.count <
-            POINTS) { /* slow: one other point, then the start point against the parent's measurement */
-            answer(env, &p, 1, &first);
-            answer(env, &p, 0, &first);
+            POINTS) { /* slow: another point, then the start point against the parent's measurement */
+            evaluate(env, &p, 1, &first);
+            evaluate(env, &p, 0, &first);
             compare_reference(c, env, &first.a[0], "the start point after another point");
         } else {
             for (uint64_t k = 0; k < p.count; k++) {
-                answer(env, &p, k, &first);
+                evaluate(env, &p, k, &first);
             }
             for (uint64_t k = p.count;
-                 k-- > 0;) { /* in reverse order, so that each comes after another one */
-                answer(env, &p, k, &again);
+                 k-- > 0;) { /* in reverse order, so that each has another predecessor */
+                evaluate(env, &p, k, &again);
                 ds_check_same(c, &first.a[k], &again.a[k], p.n, 1, "the same point again");
             }
-            answer(env, &p, 0, &again);
-            answer(env, &p, 0, &first);
+            evaluate(env, &p, 0, &again);
+            evaluate(env, &p, 0, &first);
             ds_check_same(c, &again.a[0], &first.a[0], p.n, 1, "twice in a row");
         }
         if (c->failed > 0) {
@@ -264,9 +258,9 @@ static void pure_repeat(ds_check *c)
     }
 }
 
-/* ---- what is kept from call to call ---- */
+/* ---- caches ---- */
 
-/* How a point leaves the one before it: what a program might take for the same point comes first. */
+/* Steps from a point to the next. Points that a program might mistake for each other come first. */
 enum {
     STEP_LAST,
     STEP_CLOSE,
@@ -280,8 +274,8 @@ enum {
 };
 enum { WALKS = 2, LENGTH = STEPS + 1, AT_MOST = WALKS * LENGTH }; /* points of a walk */
 
-static const double STEP_CLOSE_BY = 1e-9; /* of the box */
-/* Seconds of all steps together, and of the calls of a test that makes many. */
+static const double STEP_CLOSE_BY = 1e-9; /* in parts of the box */
+/* Time for all steps, and for the calls of a test with many calls, seconds. */
 static const double STEPS_SECONDS = 4, OFTEN_SECONDS = 0.5, OFTEN_MOST = 8;
 
 static double inside(const ds_check_env *env, uint64_t i, double x)
@@ -289,7 +283,7 @@ static double inside(const ds_check_env *env, uint64_t i, double x)
     return fmin(fmax(x, env->lower[i]), env->upper[i]);
 }
 
-/* x to the next point; `room` has space for n numbers. */
+/* Moves x to the next point; `room` has space for n numbers. */
 static void step_on(ds_check *c, const ds_check_env *env, unsigned step, double *x, double *room)
 {
     uint64_t last = env->n - 1;
@@ -312,25 +306,24 @@ static void step_on(ds_check *c, const ds_check_env *env, unsigned step, double 
         room[stays] = x[stays];
         memcpy(x, room, env->n * sizeof *x);
     } else {
-        /* neither the first nor the last one, where there are others */
+        /* neither the first nor the last one, if there are others */
         uint64_t any = last < 2 ? 0 : 1 + ds_random_u32(&c->random) % (last - 1);
         uint64_t i = step == STEP_LAST ? last : step == STEP_FIRST ? 0 : any;
         x[i] = room[i];
     }
 }
 
-/* What is kept of an answer for the next call may only be used at the same point: one with the same first
- * variable, the same sum, or a point close by is another one. Two walks of such steps, and then the same
- * points, each behind one of the other walk. */
+/* A cached result may be used only at the same point: a point with the same first variable, the same sum, or
+ * close by is another one. Makes two walks of such steps, then visits the same points, each after one of the
+ * other walk. */
 static void pure_beside(ds_check *c)
 {
     ds_check_env *env = c->env;
     uint64_t n = env->n, length = LENGTH;
     double each = 2 * WALKS * seconds(c, env);
-    double *x = calloc((2 * AT_MOST + 2) * n, sizeof *x), *grad = x + AT_MOST * n;
-    ds_check_answer first[AT_MOST], again;
+    double *x = ds_check_room(c, (2 * AT_MOST + 2) * n, sizeof *x), *grad = x + AT_MOST * n;
+    ds_check_result first[AT_MOST], again;
     if (x == NULL) {
-        ds_check_fail(c, "out of memory");
         return;
     }
     double *g = grad + AT_MOST * n, *room = g + n;
@@ -358,34 +351,34 @@ static void pure_beside(ds_check *c)
     }
     if (c->failed > 0) {
         ds_check_hint(
-            c, "what is kept for the next call belongs to one x, noise key and `want`: compare all of them");
+            c, "compare x, noise key and `want` completely before you reuse a result of the last call");
     }
     free(x);
 }
 
-/* What counts calls, fills up or grows stale shows itself after many of them. Points may take far longer than
- * the start point, by which the rounds are planned. */
+/* Counters, caches that fill up and stale data show after many calls. Points may take far longer than the
+ * start point, by which the rounds are planned. */
 static void pure_often(ds_check *c)
 {
     enum { ROUNDS = 2000 };
     const double end = ds_check_worked() + OFTEN_MOST * OFTEN_SECONDS;
     ds_check_env *env = c->env;
     points p = {0};
-    answers first = {0}, again = {0};
+    results first = {0}, again = {0};
     uint64_t rounds = (uint64_t)fmin(ROUNDS, OFTEN_SECONDS / (POINTS * seconds(c, env)));
 
     if (rounds < 2) {
         ds_check_skip(c, "an evaluation takes %.2g s: too long for many of them", seconds(c, env));
-    } else if (make_points(c, env, 1, &p) && make_answers(c, &p, &first) && make_answers(c, &p, &again)) {
+    } else if (make_points(c, env, 1, &p) && make_results(c, &p, &first) && make_results(c, &p, &again)) {
         for (uint64_t k = 0; k < POINTS; k++) {
-            answer(env, &p, k, &first);
+            evaluate(env, &p, k, &first);
         }
         for (uint64_t call = 0;
              call < rounds * POINTS && c->failed == 0 && (call < POINTS || ds_check_worked() < end); call++) {
             char what[80];
             snprintf(what, sizeof what, "the same point again, %llu calls later",
                      (unsigned long long)(call / POINTS * POINTS + POINTS));
-            answer(env, &p, call % POINTS, &again);
+            evaluate(env, &p, call % POINTS, &again);
             ds_check_same(c, &first.a[call % POINTS], &again.a[call % POINTS], p.n, 1, what);
         }
         if (c->failed > 0) {
@@ -402,25 +395,24 @@ static void pure_often(ds_check *c)
 
 static const char after_loss[] = "the gradient alone, and after the loss of the same point";
 
-/* The loss must not depend on whether a gradient is wanted: a run with an optimizer that uses gradients is
- * compared with one that does not. And the gradient must not depend on whether the loss was asked for before,
- * as line searches do. */
+/* The loss must not depend on whether a gradient is requested, or runs with and without gradients could not
+ * be compared. The gradient must not depend on whether the loss was requested before, as line searches do. */
 static void pure_want(ds_check *c)
 {
     ds_check_env *env = c->env;
     points p = {0};
-    answers with = {0}, alone = {0};
-    ds_check_answer without;
+    results with = {0}, alone = {0};
+    ds_check_result without;
 
     if (!env->has_gradient) {
         ds_check_skip(c, "no gradient with these parameters");
-    } else if (make_points(c, env, 1, &p) && make_answers(c, &p, &with) && make_answers(c, &p, &alone)) {
+    } else if (make_points(c, env, 1, &p) && make_results(c, &p, &with) && make_results(c, &p, &alone)) {
         for (uint64_t k = 0; k < p.count; k++) {
-            if (p.count == POINTS) { /* after that of another point */
-                answer(env, &p, k, &alone);
+            if (p.count == POINTS) { /* after another point */
+                evaluate(env, &p, k, &alone);
             }
             ds_check_evaluate(env, p.x + k * p.n, 0, 0, NULL, &without);
-            answer(env, &p, k, &with);
+            evaluate(env, &p, k, &with);
             if (p.count < POINTS) {
                 compare_reference(c, env, &without, "with and without gradient");
                 compare_reference(c, env, &with.a[k], after_loss);
@@ -428,15 +420,13 @@ static void pure_want(ds_check *c)
             }
             ds_check_same(c, &alone.a[k], &with.a[k], p.n, 1, after_loss);
             if (with.a[k].io.outcome == DS_EVAL_BAD_GRAD) {
-                with.a[k].io.outcome = DS_EVAL_OK; /* of the gradient alone */
+                with.a[k].io.outcome = DS_EVAL_OK; /* status of the gradient alone */
             }
             ds_check_same(c, &with.a[k], &without, p.n, 0, "with and without gradient");
         }
         if (c->failed > 0) {
-            ds_check_hint(
-                c,
-                "let both take the same code for the forward simulation (the gradient's version records in "
-                "addition)");
+            ds_check_hint(c, "let both use the same code for the forward simulation (the version with "
+                             "gradient records in addition)");
         }
     }
     free(p.x);
@@ -448,28 +438,28 @@ static void pure_instance(ds_check *c)
 {
     ds_check_env *one = c->env, two;
     points p = {0};
-    answers a = {0}, b = {0};
+    results a = {0}, b = {0};
 
-    if (ds_check_alone(c)) {
+    if (ds_check_needs_process(c)) {
         ds_check_skip(c, "%s", has_process);
         return;
     }
     if (!ds_check_env_open(c, 1, &two)) {
-        ds_check_hint(c, "a second instance beside the first one must be possible");
+        ds_check_hint(c, "a second instance must be possible while the first one exists");
         return;
     }
     if (one->n != two.n || memcmp(one->lower, two.lower, 3 * one->n * sizeof(double)) != 0) {
         ds_check_fail(c,
                       "two instances with the same parameters have different sizes, bounds or start points");
-    } else if (make_points(c, one, 1, &p) && make_answers(c, &p, &a) && make_answers(c, &p, &b)) {
+    } else if (make_points(c, one, 1, &p) && make_results(c, &p, &a) && make_results(c, &p, &b)) {
         if (p.count < POINTS) {
-            answer(&two, &p, 0, &b);
+            evaluate(&two, &p, 0, &b);
             compare_reference(c, &two, &b.a[0], "a second instance");
         }
         for (uint64_t k = 0; k < p.count && p.count == POINTS;
-             k++) { /* in turn: one must not see the other's state */
-            answer(one, &p, k, &a);
-            answer(&two, &p, p.count - 1 - k, &b);
+             k++) { /* alternating: neither may see the other's state */
+            evaluate(one, &p, k, &a);
+            evaluate(&two, &p, p.count - 1 - k, &b);
         }
         for (uint64_t k = 0; k < p.count && p.count == POINTS; k++) {
             ds_check_same(c, &a.a[k], &b.a[k], p.n, 1, "another instance");
@@ -496,12 +486,12 @@ static void call_once(ds_check *c, void *arg)
 {
     const one_call *call = arg;
     ds_check_env env;
-    ds_check_answer a;
+    ds_check_result a;
     if (!ds_check_env_open(c, call->threads, &env)) {
         return;
     }
     ds_check_call(&env, env.x0, 1, &a);
-    if (ds_check_answer_look(c, &env, &a, "start point")) {
+    if (ds_check_result_check(c, &env, &a, "start point")) {
         compare_reference(c, &env, &a, call->what);
     }
     if (c->failed == 0) {
@@ -512,11 +502,11 @@ static void call_once(ds_check *c, void *arg)
     ds_check_env_close(&env);
 }
 
-/* One evaluation at the start point with `threads` threads, against the parent's measurement. */
+/* One evaluation at the start point with `threads` threads, compared with the parent's measurement. */
 static void start_point(ds_check *c, uint32_t threads, const char *what, const char *hint)
 {
     one_call call = {threads, what, hint};
-    ds_check_apart(c, call_once, &call, sizeof call);
+    ds_check_in_child(c, call_once, &call, sizeof call);
 }
 
 static void call_in_process(ds_check *c, void *arg)
@@ -528,16 +518,15 @@ static void call_in_process(ds_check *c, void *arg)
     }
 }
 
-/* In some more processes where that costs little: their numbers have other remainders. */
+/* Repeats this in more processes if that is cheap: their memory has other contents. */
 static void pure_process(ds_check *c)
 {
     enum { PROCESSES = 8 };
     static const double LONGEST = 0.1, ENDLESS = 60;
     char what[] = "another process";
-    start_point(c, 1, what,
-                "no time, no addresses, no process id, no uninitialised memory in the computation");
+    start_point(c, 1, what, "use no time, addresses, process ids or uninitialised memory in the computation");
     const double each = 20 * (c->options->cost + c->options->cost_gradient);
-    for (int k = 0; k < PROCESSES && c->failed == 0 && each < LONGEST && !ds_check_alone(c); k++) {
+    for (int k = 0; k < PROCESSES && c->failed == 0 && each < LONGEST && !ds_check_needs_process(c); k++) {
         ds_check_limited(c, call_in_process, what, sizeof what, ENDLESS);
     }
 }
@@ -551,9 +540,9 @@ static void pure_threads(ds_check *c)
 
 /* ---- two instances at once ---- */
 
-/* Calls must not change static variables of the plugin once all items were played: instances have nothing in
- * common. That two threads disturb each other there may take long to be seen. */
-static void look_at_statics(ds_check *c, bench *b)
+/* After all items were played once, calls must not change static variables of the plugin: instances share
+ * nothing. A race between two threads may take long to show. */
+static void check_statics(ds_check *c, bench *b)
 {
     enum { MOST = 1 << 18 }; /* bytes */
     const void *code = (const void *)(uintptr_t)c->module->env.evaluate;
@@ -565,10 +554,9 @@ static void look_at_statics(ds_check *c, bench *b)
         if (after != before) {
             ds_check_item_name(&b->items, &b->items.item[k], name, sizeof name);
             ds_check_fail(c, "%s: static variables of the plugin have changed", name);
-            ds_check_hint(
-                c, "a plugin keeps no mutable global state (diffsim/env.h), as instances may be used by "
-                   "several threads: move it into the instance; nm -S FILE.so | grep -i ' [bd] ' "
-                   "lists static variables");
+            ds_check_hint(c, "a plugin keeps no mutable global state (diffsim/env.h), since several threads "
+                             "may use instances: move it into the instance; nm -S FILE.so | grep -i ' [bd] ' "
+                             "lists static variables");
         }
         before = after;
     }
@@ -578,19 +566,19 @@ typedef struct parallel {
     const ds_check *c;
     ds_check_env env;
     const points *p;
-    const answers *alone; /* NULL: only the first point is asked, once */
-    answers r;
+    const results *alone; /* NULL: only the first point, once */
+    results r;
     uint64_t rounds;
     pthread_barrier_t *start;
-    bench *bench; /* items, and what they give alone; NULL = none */
+    bench *bench; /* items with the numbers of a single thread; NULL = none */
     ds_check_player player;
     double *out;
     int second;
     atomic_ulong *met; /* calls begun by both */
-    int64_t differs;   /* item that was not the same, its numbers in `out`; -1 = none */
+    int64_t differs;   /* the item that differed, its numbers in `out`; -1 = none */
 } parallel;
 
-/* Waits until the other thread is at the same call, too, but not for long: it may have no processor. */
+/* Waits briefly until the other thread is at the same call; it may have no processor. */
 static void meet(atomic_ulong *met, unsigned long number)
 {
     enum { PATIENCE = 2000 };
@@ -599,8 +587,8 @@ static void meet(atomic_ulong *met, unsigned long number)
     }
 }
 
-/* All items some times, where the other thread has the same question at another point; it ends with the first
- * one that the other instance has disturbed. */
+/* Plays all items several times while the other thread plays the same item at another point; ends with the
+ * first one that differs. */
 static void run_items(parallel *t)
 {
     const ds_check_items *s = &t->bench->items;
@@ -620,20 +608,20 @@ static void run_items(parallel *t)
     }
 }
 
-/* Each point some times; an answer that the other instance disturbed is kept, whatever came after it. */
+/* Evaluates each point several times; keeps a result that was disturbed. */
 static void *run_parallel(void *arg)
 {
     parallel *t = arg;
     int kept[POINTS] = {0};
     pthread_barrier_wait(t->start);
     if (t->alone == NULL) {
-        answer(&t->env, t->p, 0, &t->r);
+        evaluate(&t->env, t->p, 0, &t->r);
         return NULL;
     }
     for (uint64_t round = 0; round < t->rounds; round++) {
         for (uint64_t k = 0; k < t->p->count; k++) {
             if (!kept[k]) {
-                answer(&t->env, t->p, k, &t->r);
+                evaluate(&t->env, t->p, k, &t->r);
                 kept[k] = ds_check_distance(t->c, &t->alone->a[k], &t->r.a[k], t->p->n, 1) > t->c->tolerance;
             }
         }
@@ -646,7 +634,7 @@ static void *run_parallel(void *arg)
 
 static void compare_parallel(ds_check *c, const parallel *t)
 {
-    static const char what[] = "beside another instance in another thread";
+    static const char what[] = "while another instance runs in another thread";
     for (int i = 0; i < 2; i++) {
         if (t[i].alone == NULL) {
             compare_reference(c, &t[i].env, &t[i].r.a[0], what);
@@ -661,17 +649,17 @@ static void compare_parallel(ds_check *c, const parallel *t)
         }
     }
     if (c->failed > 0) {
-        ds_check_hint(c, "no static or global variable that is written; -fsanitize=thread names the place");
+        ds_check_hint(c, "write no static or global variables; -fsanitize=thread finds the place");
     }
 }
 
-/* Runs both at once, from the same moment. */
+/* Runs both, starting at the same moment. */
 static void two_at_once(ds_check *c, parallel *t)
 {
     pthread_barrier_t start;
     pthread_t thread;
     if (pthread_barrier_init(&start, NULL, 2) != 0) {
-        ds_check_fail(c, "no barrier for two threads");
+        ds_check_fail(c, "cannot create a barrier for two threads");
         return;
     }
     t[0].start = t[1].start = &start;
@@ -680,7 +668,7 @@ static void two_at_once(ds_check *c, parallel *t)
         pthread_join(thread, NULL);
         compare_parallel(c, t);
     } else {
-        ds_check_fail(c, "no second thread");
+        ds_check_fail(c, "cannot start a second thread");
     }
     pthread_barrier_destroy(&start);
 }
@@ -691,10 +679,10 @@ static void pure_parallel(ds_check *c)
     parallel t[2];
     bench b = {0};
     points p = {0};
-    answers alone = {0};
+    results alone = {0};
     int made = 0;
 
-    if (ds_check_alone(c)) {
+    if (ds_check_needs_process(c)) {
         ds_check_skip(c, "%s", has_process);
         return;
     }
@@ -703,10 +691,10 @@ static void pure_parallel(ds_check *c)
         t[made].p = &p;
         t[made].c = c;
     }
-    if (made == 2 && make_points(c, &t[0].env, 1, &p) && make_answers(c, &p, &alone) &&
-        make_answers(c, &p, &t[0].r) && make_answers(c, &p, &t[1].r)) {
+    if (made == 2 && make_points(c, &t[0].env, 1, &p) && make_results(c, &p, &alone) &&
+        make_results(c, &p, &t[0].r) && make_results(c, &p, &t[1].r)) {
         for (uint64_t k = 0; p.count == POINTS && k < POINTS; k++) {
-            answer(&t[0].env, &p, k, &alone);
+            evaluate(&t[0].env, &p, k, &alone);
             t[0].alone = t[1].alone = &alone;
         }
         t[0].rounds = t[1].rounds =
@@ -719,7 +707,7 @@ static void pure_parallel(ds_check *c)
                 t[i].second = i;
                 t[i].met = &met;
             }
-            look_at_statics(c, &b);
+            check_statics(c, &b);
         }
         two_at_once(c, t);
     }
@@ -742,7 +730,7 @@ static void pure_noise(ds_check *c)
 {
     int stochastic = (c->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0;
     ds_check_env *env = c->env;
-    ds_check_answer exact, a, b;
+    ds_check_result exact, a, b;
 
     ds_check_evaluate(env, env->x0, 0, 12345, NULL, &a);
     if (stochastic) {
@@ -754,14 +742,15 @@ static void pure_noise(ds_check *c)
             ds_check_hint(c, "open the random stream from io->noise_key in every evaluate()");
         }
     } else {
-        compare_reference(c, env, &a, "another noise key, and the descriptor does not say DS_ENV_STOCHASTIC");
+        compare_reference(c, env, &a,
+                          "another noise key, although the descriptor does not declare DS_ENV_STOCHASTIC");
     }
 }
 
 const ds_check_test ds_check_pure_tests[] = {
     {"pure.repeat", "the same point gives the same bits, whatever came before", DS_CHECK_ENV, 0, 2,
      pure_repeat},
-    {"pure.beside", "an answer is not that of a point that shares something with it", DS_CHECK_ENV, 0, 8,
+    {"pure.beside", "a result is not that of a point that shares something with it", DS_CHECK_ENV, 0, 8,
      pure_beside},
     {"pure.often", "the same point gives the same bits after many calls", DS_CHECK_ENV, 0, 0, pure_often},
     {"pure.want",

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_run.h - the conformance kit behind `dshost check`: runs each test in a process of its own. */
+/* check_run.h - the conformance kit behind `dshost check`: its tests, and the parent that runs each of them
+ * in a child process. */
 #ifndef DS_CHECK_CHECK_RUN_H
 #define DS_CHECK_CHECK_RUN_H
 
 #include "harness/check.h"
 
-/* Runs the tests that are asked for and prints the report. 0, 4, 8, or 2 where --only, or one
- * of its texts, matches nothing. */
+/* Runs the selected tests and prints the report. Returns 0, DS_EXIT_PLUGIN, DS_EXIT_CHECK, or DS_EXIT_USAGE
+ * where --only, or one of its texts, matches no test. */
 int ds_check_run(ds_check_options *o, ds_error *e);
 
-/* In the child: runs a test by its id, or several between commas, and writes their lines to descriptor 3;
- * with `flight`, what it evaluates to the memory file in descriptor 4 (harness/check_flight.h); with `kept`,
+/* In the child: runs the tests `ids` (separated by commas) and writes their lines to descriptor 3. With
+ * `flight`, descriptor 4 is the memory file of evaluations in progress (harness/check_crash.h); with `kept`,
  * descriptor 5 is ds_check_options.kept. */
 int ds_check_child(ds_check_options *o, const char *ids, int flight, int kept, ds_error *e);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_search.c - conformance of run(): what an optimizer asks, that it ends, that it repeats itself. */
+/* check_search.c - conformance of run(): what an optimizer requests, that it ends, and that it is repeatable.
+ */
 #include "config.h"
 
 #include <diffsim/ext/steps.h>
@@ -9,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/check_apart.h"
-#include "harness/check_objective.h"
+#include "harness/check_watch.h"
 #include "harness/check_process.h"
 #include "check/check_tests.h"
 #include "plugin/descriptor.h"
 
-/* A search of `n` variables; with gradients where the optimizer can use them. */
+/* A search in `n` variables, with gradients if the optimizer can use them. */
 static ds_check_search make_search(const ds_check *c, int function, uint64_t n, uint64_t budget,
                                    double seconds)
 {
@@ -80,7 +80,7 @@ static void search_stop(ds_check *c)
         free(s.trace);
         if (s.created && s.status < 0) {
             ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
-            ds_check_hint(c, "to be stopped is no error: return DS_STOPPED");
+            ds_check_hint(c, "stopping is not an error: return DS_STOPPED");
         }
     }
 }
@@ -92,11 +92,11 @@ static void search_interrupt(ds_check *c)
     s.stop_at = 0.3;
     ds_check_search_run(c, "stopped after 0.3 s", &s);
     free(s.trace);
-    const double on = fmin(s.wall, s.worked + s.stop_at) - s.stop_at; /* it worked no longer than that */
+    const double on = fmin(s.wall, s.worked + s.stop_at) - s.stop_at; /* worked no longer than that */
     ds_check_note(c, "run() ended after %.2g s and %" PRIu64 " evaluations", s.wall, s.used);
     if (on > allowed) {
-        ds_check_fail(c, "run() went on for %.1f s after should_stop() had become true", on);
-        ds_check_hint(c, "ask host->should_stop(host) inside long computations and return DS_STOPPED");
+        ds_check_fail(c, "run() continued for %.1f s after should_stop() had become true", on);
+        ds_check_hint(c, "call host->should_stop(host) inside long computations and return DS_STOPPED");
     }
 }
 
@@ -164,15 +164,16 @@ static void search_better(ds_check *c)
         ds_check_search_run(c, "sphere, n = 5", &s);
         free(s.trace);
         if (!s.created || s.used == 0 || s.broken) {
-            ds_check_skip(c, "it does not search this problem: %.200s", s.message);
+            ds_check_skip(c, "it refuses this problem: %.200s", s.message);
             return;
         }
         best[k] = s.best;
         used = s.used > used ? s.used : used;
     }
     qsort(best, SEEDS, sizeof best[0], by_value);
-    /* Random search itself is an optimizer that passes, for every seed: the bar is its worst result of twenty
-     * with a quarter of the evaluations, which one in 1e10 medians of three does not reach. */
+    /* The limit is the worst of twenty random searches with a quarter of the evaluations, which the median of
+     * three random searches exceeds once in 1e10: random search itself is an optimizer that must pass for
+     * every seed. */
     for (int k = 0; k < CHANCES; k++) {
         worst_chance = fmax(worst_chance, random_search(c, N, used >= 4 ? used / 4 : 1));
         median_chance[k] = random_search(c, N, used);
@@ -186,14 +187,14 @@ static void search_better(ds_check *c)
             "the best loss on the sphere is %.4g; the worst of %d random searches with a quarter of the "
             "evaluations reaches %.4g",
             best[SEEDS / 2], CHANCES, worst_chance);
-        ds_check_hint(c, "is the loss minimised, not maximised? are steps scaled by upper - lower?");
+        ds_check_hint(c, "check that it minimises the loss, and that steps are scaled by upper - lower");
     }
 }
 
-/* ---- what it needs and uses ---- */
+/* ---- needs and uses ---- */
 
-/* What a search wanted stands among the needs and uses of its descriptor; `where` names the search. */
-static void look_at_wishes(ds_check *c, const ds_check_search *s, const char *where)
+/* What a search requested must be among the needs and uses of its descriptor; `where` names the search. */
+static void check_needs(ds_check *c, const ds_check_search *s, const char *where)
 {
     const struct {
         uint64_t wanted;
@@ -203,12 +204,11 @@ static void look_at_wishes(ds_check *c, const ds_check_search *s, const char *wh
                   {s->wanted_episodes, DS_EXT_STEPS, "episodes"}};
     for (size_t k = 0; k < sizeof wishes / sizeof wishes[0]; k++) {
         if (wishes[k].wanted > 0 && !ds_desc_uses(c->module->plugin->desc, wishes[k].id)) {
-            ds_check_fail(c,
-                          "%s: it wants %s, and its descriptor lists \"%s\" neither in `needs` nor in `uses`",
-                          where, wishes[k].words, wishes[k].id);
-            ds_check_hint(
-                c, "list in `uses` what it asks for with some parameters, in `needs` what it cannot do "
-                   "without");
+            ds_check_fail(
+                c, "%s: it requests %s, but its descriptor lists \"%s\" neither in `needs` nor in `uses`",
+                where, wishes[k].words, wishes[k].id);
+            ds_check_hint(c, "list in `uses` what it requests with some parameters, in `needs` what it "
+                             "cannot work without");
         }
     }
 }
@@ -223,16 +223,16 @@ static void search_gradient(ds_check *c)
 
     with.has_gradient = 1;
     without.has_gradient = 0;
-    without.strict = 1; /* that it asks for what the problem does not have */
+    without.strict = 1; /* it must not request what the problem lacks */
     ds_check_search_run(c, "with gradient", &with);
     ds_check_search_run(c, "without gradient", &without);
     free(with.trace);
     free(without.trace);
-    ds_check_note(c, "gradients wanted for %" PRIu64 " of %" PRIu64 " points", with.wanted_gradient,
+    ds_check_note(c, "gradients requested for %" PRIu64 " of %" PRIu64 " points", with.wanted_gradient,
                   with.used);
-    look_at_wishes(c, &with, "with gradient");
+    check_needs(c, &with, "with gradient");
     if (with.wanted_gradient == 0 && needs && with.created) {
-        ds_check_fail(c, "the descriptor says that it needs gradients, but none was wanted");
+        ds_check_fail(c, "the descriptor says that it needs gradients, but it requested none");
     } else if (with.wanted_gradient == 0 && uses && with.created) {
         ds_check_note(c, "the descriptor says that it uses gradients: not with these parameters");
     }
@@ -248,7 +248,7 @@ static void search_gradient(ds_check *c)
 
 /* ---- other parameters ---- */
 
-/* Wall time for all searches with other parameters, for one of them, and until it is given up, seconds. */
+/* Wall time for all searches with other parameters, for one of them, and until it is killed, seconds. */
 static const double PARAMS_SECONDS = 10, PARAM_SECONDS = 0.5, PATIENCE = 4;
 enum { TOGETHER = 12 /* searches with other values of all parameters */ };
 
@@ -271,18 +271,18 @@ static void name_others(const others *o, char *out, size_t size)
     }
 }
 
-/* One short search, with everything on offer or without a gradient. */
+/* One short search, with everything offered or without a gradient. */
 static int search_once(ds_check *c, const ds_settings *settings, const char *where, int gradient)
 {
     ds_check_search s = make_search(c, DS_CHECK_ROSENBROCK, 4, 100, PARAM_SECONDS);
     s.has_gradient = gradient;
     s.residuals = gradient;
-    s.strict = 1; /* no other test sees what these values do */
+    s.strict = 1; /* no other test sees the effect of these values */
     s.settings = settings;
     ds_check_search_run(c, where, &s);
     free(s.trace);
     if (gradient) {
-        look_at_wishes(c, &s, where);
+        check_needs(c, &s, where);
     }
     return s.created && s.used > 0;
 }
@@ -309,7 +309,7 @@ static void search_others(ds_check *c, void *arg)
     ds_settings_clear(&settings);
 }
 
-/* 1 = it searched. What does not end is no matter of its wishes. */
+/* 1 = it searched. A search that does not end is not judged. */
 static int try_all(ds_check *c, others *o)
 {
     char where[400] = "";
@@ -327,7 +327,7 @@ static int try_other(ds_check *c, const ds_param *q, const char *text)
     return try_all(c, &o);
 }
 
-/* Another value of a real number: twice or half of it, in its range; where it is 0, one that is not. */
+/* Another value of a real number: twice or half of it, inside its range, or a nonzero one for 0. */
 static int other_real(const ds_param *q, int larger, char text[VALUE])
 {
     double value, other;
@@ -340,7 +340,7 @@ static int other_real(const ds_param *q, int larger, char text[VALUE])
     return (other < value || other > value) && isfinite(other);
 }
 
-/* Values beside the default: every choice, for a whole number the next ones and some more, for a real one
+/* Values other than the default: every choice, for an integer its neighbours and some more, for a real number
  * two. */
 static unsigned try_others(ds_check *c, const ds_param *q, double end)
 {
@@ -372,7 +372,7 @@ static unsigned try_others(ds_check *c, const ds_param *q, double end)
     return searches;
 }
 
-/* Any other value of a parameter, drawn; 0 = none. */
+/* A random other value of a parameter; 0 = none. */
 static int draw_other(ds_check *c, const ds_param *q, char text[VALUE])
 {
     ds_random *r = &c->random;
@@ -400,7 +400,7 @@ static int draw_other(ds_check *c, const ds_param *q, char text[VALUE])
     }
 }
 
-/* Several at once: what asks for a gradient may need two switches. */
+/* Several at once: a request for gradients may need two switches. */
 static int try_together(ds_check *c)
 {
     const ds_param *const *params = c->module->plugin->desc->params;
@@ -435,13 +435,13 @@ static void search_params(ds_check *c)
     ds_check_note(c, "%u searches with another value of one parameter, %u with others of all", searches,
                   together);
     if (left > 0) {
-        ds_check_note(c, "no time for %u parameters: give others with --set to try those", left);
+        ds_check_note(c, "no time for %u parameters: set others with --set to try these", left);
     }
 }
 
 /* ---- repetition ---- */
 
-/* The search that all repetitions are made of. */
+/* The search that is repeated. */
 static ds_check_search standard(const ds_check *c, uint64_t used)
 {
     ds_check_search s = make_search(c, DS_CHECK_RASTRIGIN, 3, 120, used == 0 ? 5 : 0);
@@ -478,18 +478,17 @@ static void compare(ds_check *c, const ds_check_search *a, const ds_check_search
     for (uint64_t k = 0; k < n; k++) {
         if (a->trace[k] != b->trace[k]) {
             ds_check_fail(c, "%s: evaluation %" PRIu64 " is at another point", what, k);
-            ds_check_hint(c, "no rand(), time, addresses, uninitialised memory or static variables: random "
-                             "numbers come from diffsim/helper/random.h and host->seed alone");
+            ds_check_hint(c, "use no rand(), time, addresses, uninitialised memory or static variables: take "
+                             "random numbers from diffsim/helper/random.h and host->seed alone");
             return;
         }
     }
     if (a->used != b->used) {
         ds_check_fail(c, "%s: %" PRIu64 " and %" PRIu64 " evaluations", what, a->used, b->used);
     } else if (a->saved != b->saved || a->saved_hash != b->saved_hash) {
-        ds_check_fail(c, "%s: it asks the same points and saves other files", what);
-        ds_check_hint(c,
-                      "no times and addresses in files either: a run that was killed and goes on ends with "
-                      "the same ones, byte for byte");
+        ds_check_fail(c, "%s: it requests the same points but saves other files", what);
+        ds_check_hint(c, "write no times or addresses to files: a run that was killed and resumed must end "
+                         "with the same files, byte for byte");
     }
 }
 
@@ -517,7 +516,7 @@ static void search_residuals(ds_check *c)
             }
             values += s.wanted_residuals;
             products += s.wanted_products;
-            if (s.wanted_residuals == 0) { /* the first search shows whether it knows the extension */
+            if (s.wanted_residuals == 0) { /* the first search shows whether it uses the extension */
                 ds_check_skip(c, "it does not use residuals");
                 return;
             }
@@ -527,26 +526,26 @@ static void search_residuals(ds_check *c)
             }
         }
     }
-    ds_check_note(c, "residuals wanted at %" PRIu64 " points, products at %" PRIu64, values, products);
+    ds_check_note(c, "residuals requested at %" PRIu64 " points, products at %" PRIu64, values, products);
 }
 
 /* ---- the ends of episodes ---- */
 
-/* A search whose episodes reach a horizon, a part of the task or a time limit; some may end before. */
+/* A search whose episodes reach a horizon, as part of the task or as a time limit; some may end before. */
 static void search_with_ends(ds_check *c, const char *name, ds_check_search *s)
 {
     s->strict = 1;
     ds_check_search_run(c, name, s);
     if (s->created && s->status < 0) {
         ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s->status), s->message);
-        ds_check_hint(c, "an episode is over where `ended` is DS_STEPS_TERMINATED or DS_STEPS_TRUNCATED");
+        ds_check_hint(c, "an episode is over when `ended` is DS_STEPS_TERMINATED or DS_STEPS_TRUNCATED");
     }
 }
 
 static void search_endings(ds_check *c)
 {
     if (!ds_desc_uses(c->module->plugin->desc, DS_EXT_STEPS)) {
-        ds_check_skip(c, "it does not step through episodes");
+        ds_check_skip(c, "it does not use stepwise control");
         return;
     }
     ds_check_search task = make_search(c, DS_CHECK_ROSENBROCK, 10, 150, 2), limit = task, mixed = task;
@@ -557,11 +556,11 @@ static void search_endings(ds_check *c)
     ds_check_note(c, "%" PRIu64 " episodes terminated, %" PRIu64 " were truncated",
                   task.terminated + mixed.terminated, limit.truncated + mixed.truncated);
     if (task.used == limit.used && c->failed == 0) {
-        ds_check_note(c, "%s",
-                      hash_trace(&task) == hash_trace(&limit)
-                          ? "it makes no difference to the search which of both: right where no value "
-                            "of a state is learned"
-                          : "it makes a difference to the search which of both they are");
+        ds_check_note(
+            c, "%s",
+            hash_trace(&task) == hash_trace(&limit)
+                ? "the search does not depend on which: right for methods that learn no value of a state"
+                : "the search depends on which");
     }
     free(task.trace);
     free(limit.trace);
@@ -574,7 +573,7 @@ static void search_repeat(ds_check *c)
 
     ds_check_search_run(c, "rastrigin, n = 3", &first);
     if (first.created && first.used > 0 && !first.broken) {
-        /* Another heap in between: what depends on addresses or on old contents of memory shows. */
+        /* Changes the heap in between, so that dependence on addresses or old contents of memory shows. */
         void *block[16];
         for (size_t i = 0; i < 16; i++) {
             block[i] = malloc(4096 * (i + 1));
@@ -606,15 +605,15 @@ static void search_repeat(ds_check *c)
 static void search_process(ds_check *c)
 {
     if (!c->options->has_reference) {
-        ds_check_skip(c, "nothing to compare with: the first search of the kit failed, see search.points");
+        ds_check_skip(c, "nothing to compare with: the first search failed, see search.points");
         return;
     }
     ds_check_search s = standard(c, c->options->reference.grad);
     ds_check_search_run(c, "rastrigin, n = 3", &s);
     if (s.created && !s.broken && hash_trace(&s) != c->options->reference.loss) {
-        ds_check_fail(c, "another process asks for other points with the same seed");
+        ds_check_fail(c, "another process requests other points with the same seed");
         ds_check_hint(
-            c, "no time, no addresses, no process id, no uninitialised memory: a run could not be resumed");
+            c, "use no time, addresses, process ids or uninitialised memory: the run could not be resumed");
     }
     free(s.trace);
 }
@@ -632,8 +631,8 @@ static void search_seed(ds_check *c)
             same += a.trace[k] == b.trace[k];
         }
         if (same == n && a.used == b.used) {
-            ds_check_note(c, "two seeds give the same search: fine for a method without randomness, else "
-                             "host->seed is not used");
+            ds_check_note(c, "two seeds give the same search: fine for a method without randomness; "
+                             "otherwise use host->seed");
         } else if (same > n / 2) {
             ds_check_note(c, "two seeds agree at %" PRIu64 " of %" PRIu64 " points", same, n);
         }
@@ -646,7 +645,7 @@ static void search_seed(ds_check *c)
 
 /* ---- side effects ---- */
 
-/* 0 where it broke the contract. */
+/* 0 after a breach of the contract. */
 static int short_search(ds_check *c, uint32_t threads)
 {
     ds_check_search s = make_search(c, DS_CHECK_SPHERE, 3, 60, 3);
@@ -694,9 +693,9 @@ static void search_leak(ds_check *c)
         heap[round] = ds_process_heap();
     }
     if (heap[1] >= heap[0] + 8 * ROUND && heap[2] >= heap[1] + 8 * ROUND) {
-        ds_check_fail(c, "every search leaves about %llu bytes on the heap",
+        ds_check_fail(c, "every search leaks about %llu bytes of the heap",
                       (unsigned long long)((heap[2] - heap[1]) / ROUND));
-        ds_check_hint(c, "free in destroy(), and in run() also on the way out with DS_STOPPED");
+        ds_check_hint(c, "free in destroy(), and in run() also when it returns DS_STOPPED");
     }
 }
 
@@ -706,24 +705,24 @@ static void search_speed(ds_check *c)
         ds_check_skip(c, "the first search failed, see search.points");
         return;
     }
-    ds_check_note(c, "%.3g ms of its own per evaluation (rastrigin, n = 3)", 1e3 * c->options->cost);
+    ds_check_note(c, "%.3g ms of its own time per evaluation (rastrigin, n = 3)", 1e3 * c->options->cost);
 }
 
 const ds_check_test ds_check_search_tests[] = {
-    {"search.speed", "time of its own per evaluation", 0, 0, 0, search_speed},
+    {"search.speed", "its own time per evaluation", 0, 0, 0, search_speed},
     {"search.points", "every point is finite and inside the box, in 1, 2 and 10 variables", 0, 0, 0,
      search_points},
     {"search.stop", "it ends when the objective says DS_STOPPED", 0, 0, 0, search_stop},
-    {"search.interrupt", "it ends soon when the user asks for it", 0, 0, 0, search_interrupt},
-    {"search.failures", "failed points, huge and equal losses and broken gradients do no harm", 0, 0, 0,
+    {"search.interrupt", "it ends soon after the user requests it", 0, 0, 0, search_interrupt},
+    {"search.failures", "failed points, huge and equal losses and invalid gradients do no harm", 0, 0, 0,
      search_failures},
     {"search.better", "on the sphere it is no worse than random search", 0, 0, 0, search_better},
-    {"search.gradient", "gradients are wanted as the descriptor says", 0, 0, 0, search_gradient},
-    {"search.params", "other values of its parameters make no wishes that the descriptor hides", 0, 0, 0,
+    {"search.gradient", "it requests gradients as the descriptor says", 0, 0, 0, search_gradient},
+    {"search.params", "with other parameters it requests nothing that the descriptor hides", 0, 0, 0,
      search_params},
-    {"search.residuals", "where it uses residuals, it asks for them as it should, and gains by them", 0, 0, 0,
+    {"search.residuals", "if it uses residuals, it requests them correctly and gains by them", 0, 0, 0,
      search_residuals},
-    {"search.endings", "terminated and truncated episodes are both over, where it steps through them", 0, 0,
+    {"search.endings", "if it uses stepwise control, terminated and truncated episodes are both over", 0, 0,
      0, search_endings},
     {"search.repeat", "the same seed gives the same search, bit for bit", 0, 0, 0, search_repeat},
     {"search.process", "another process makes the same search", 0, 0, 0, search_process},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_sweeps.c - conformance of the derivatives of stepwise control: sweeps backwards over an episode are
- * the gradient of evaluate(), that of any sum of rewards and observations, linear, and without a trace. */
+/* check_sweeps.c - conformance of the derivatives of stepwise control: backward sweeps give the gradient of
+ * evaluate() and of any sum of rewards and observations, are linear, and leave no trace. */
 #include "config.h"
 
 #include <diffsim/ext/draft/steps_gradient.h>
@@ -10,12 +10,12 @@
 
 #include "base/plugin_memory.h"
 #include "check/check_items.h"
-#include "check/check_rl.h"
+#include "check/check_steps.h"
 #include "check/check_tests.h"
 #include "difference/finite_difference.h"
 
-enum { KEY = 5 }; /* of the noise of all episodes */
-/* Of the comparisons with differences at one point, beyond the first two. */
+enum { KEY = 5 }; /* noise key of all episodes */
+/* Comparisons with differences at one point, in addition to the first two. */
 static const double TRIALS_SECONDS = 4;
 
 static int play(ds_check_steps *b, ds_check_episode *ep)
@@ -23,11 +23,11 @@ static int play(ds_check_steps *b, ds_check_episode *ep)
     return ds_check_steps_play(b, KEY, b->info.horizon, ep);
 }
 
-/* Its derivatives in a struct of our own; 0 where there are none, or where they are wrong (recorded). */
+/* Reads the table of derivatives, converted to our size; 0 if there is none or it is invalid (recorded). */
 static int open_gradient(const ds_check_steps *b, ds_env_steps_gradient *own)
 {
     ds_error e;
-    const ds_env_steps_gradient *theirs = b->env.vt->get_extension(b->env.self, DS_EXT_STEPS_GRADIENT);
+    const ds_env_steps_gradient *theirs = ds_check_extension(&b->env, DS_EXT_STEPS_GRADIENT);
     if (theirs == NULL) {
         ds_check_skip(b->c, "this environment offers no derivatives of stepwise control");
         return 0;
@@ -44,30 +44,29 @@ static int open_gradient(const ds_check_steps *b, ds_env_steps_gradient *own)
     return 1;
 }
 
-/* What back() has written is finite. */
-static int look_at_bar(const ds_check_steps *b, uint64_t step, const double *bar)
+/* Is everything that back() wrote finite? */
+static int check_adjoint(const ds_check_steps *b, uint64_t step, const double *bar)
 {
     for (uint64_t i = 0; i < b->info.n_act; i++) {
         if (!isfinite(bar[i])) {
             ds_check_fail(b->c, "step %llu backwards: number %llu of the adjoint of the action is %s",
                           (unsigned long long)step, (unsigned long long)i,
                           ds_check_is_poison(bar[i]) ? "not written" : "not finite");
-            ds_check_hint(
-                b->c, "write all n_act numbers; action and observation of a step are dead once step() has "
-                      "returned: copy what a sweep needs");
+            ds_check_hint(b->c, "write all n_act numbers; action and observation are invalid after step() "
+                                "has returned: copy what a sweep needs");
             return 0;
         }
     }
     return 1;
 }
 
-/* The adjoints of a sweep: `rewards` at every step, or, of `only` (NEVER = all), numbers that depend on the
- * step and the seed, times factor[], where there is one. */
+/* Adjoints of a sweep: `rewards` at every step, or numbers that depend on the step and the seed, times
+ * factor[] if given, for the step `only` (NEVER = all). */
 typedef struct adjoints {
-    double rewards;   /* where seed[0] is 0 */
+    double rewards;   /* if seed[0] is 0 */
     uint64_t seed[2]; /* sums of two sets of numbers; 0 = none */
     double factor[2];
-    uint64_t step; /* with `single`: the others are 0 */
+    uint64_t step; /* with `single`: all others are 0 */
     int single, no_rewards, no_observations;
 } adjoints;
 
@@ -89,8 +88,8 @@ static double observation_adjoint(const adjoints *a, uint64_t t, uint64_t i)
     return a->no_observations || (a->single && t != a->step) ? 0 : sum;
 }
 
-/* Goes back from behind step `last` to step `stop`; out has n numbers, those of other steps are left. 0 where
- * the contract was broken (recorded). */
+/* Goes back from after step `last` to step `stop`; `out` has n numbers, and those of other steps are left
+ * alone. 0 after recording a breach. */
 static int sweep(const ds_check_steps *b, const ds_env_steps_gradient *g, uint64_t last, uint64_t stop,
                  const adjoints *a, double *out)
 {
@@ -111,7 +110,7 @@ static int sweep(const ds_check_steps *b, const ds_env_steps_gradient *g, uint64
             io.action_bar[i] = ds_check_poison();
         }
         st = ds_back_call(g, b->env.self, 0, &io);
-        sound = st != DS_OK || look_at_bar(b, t, io.action_bar);
+        sound = st != DS_OK || check_adjoint(b, t, io.action_bar);
     }
     free(bar);
     if (st != DS_OK) {
@@ -131,11 +130,11 @@ static double distance_of(uint64_t n, const double *v, const double *w)
     return sqrt(sum);
 }
 
-/* Rewards backwards are the gradient of evaluate(). */
+/* Backward rewards must give the gradient of evaluate(). */
 static void compare_with_gradient(ds_check_steps *b, const ds_env_steps_gradient *g, double *swept,
                                   double *grad)
 {
-    ds_check_answer a;
+    ds_check_result a;
     ds_check_episode ep;
     if (!play(b, &ep) || ep.outcome != DS_EVAL_OK) {
         return;
@@ -148,16 +147,17 @@ static void compare_with_gradient(ds_check_steps *b, const ds_env_steps_gradient
     ds_check_evaluate(&b->env, b->x, DS_WANT_GRAD, 5, grad, &a);
     double size = distance_of(taken, grad, NULL), off = distance_of(taken, swept, grad);
     if (a.io.outcome == DS_EVAL_OK && a.io.grad_kind != DS_GRAD_NONE && !(off <= 1e-6 * size + 1e-12)) {
-        ds_check_fail(b->c, "a sweep over %llu steps is off the gradient of evaluate() by %.3g of its length",
+        ds_check_fail(b->c,
+                      "a sweep over %llu steps differs from the gradient of evaluate() by %.3g of its length",
                       (unsigned long long)ep.steps, off / (size > 0 ? size : 1));
         ds_check_hint(b->c,
                       "with reward_bar = -1 and obs_bar = 0 the adjoints of the actions are d loss / d x");
     }
 }
 
-/* ---- against differences ---- */
+/* ---- comparison with differences ---- */
 
-/* What a sweep differentiates: the sum of its adjoints times rewards and observations of its steps. */
+/* The function that a sweep differentiates: the sum of its adjoints times rewards and observations. */
 typedef struct objective {
     ds_check_steps *b;
     const ds_env_steps_gradient *g;
@@ -187,7 +187,7 @@ static double value_at(void *ctx, const double *x, int *failed)
     return sum;
 }
 
-/* The slope along o->d that a sweep says at x; 0 where there is none. */
+/* The slope along o->d at x from a sweep; 0 if there is none. */
 static int slope_at(const objective *o, const double *x, double *slope, double *scale)
 {
     ds_check_steps *b = o->b;
@@ -207,7 +207,7 @@ static int slope_at(const objective *o, const double *x, double *slope, double *
     return 1;
 }
 
-/* Does the slope itself jump beside x (difference/gradient_seam.h)? */
+/* Does the slope itself jump next to x (difference/gradient_claim.h)? */
 static int on_seam(const objective *o, const double *x, double slope, double off)
 {
     enum { TRIED = 6 };
@@ -226,7 +226,7 @@ static int on_seam(const objective *o, const double *x, double slope, double off
     return 0;
 }
 
-/* Compares a sweep at x with differences along a random direction of the actions that it goes over. */
+/* Compares a sweep at x with differences along a random direction of its actions. */
 static void compare_slopes(objective *o, double *x, const char *what)
 {
     static const double EXACT = 1e-5, LOST = 1e-12;
@@ -260,13 +260,12 @@ static void compare_slopes(objective *o, double *x, const char *what)
     if (q.verdict == DS_SLOPE_WRONG && !on_seam(o, x, slope, fabs(q.value - slope))) {
         ds_check_fail(b->c, "a sweep over steps %llu to %llu with %s gives the slope %.9g, differences %.9g",
                       (unsigned long long)o->stop, (unsigned long long)o->last - 1, what, slope, q.value);
-        ds_check_hint(b->c,
-                      "every step takes its own reward_bar and obs_bar, which belongs to the observation "
-                      "after the step, and adds them to the adjoint that comes from the steps behind it");
+        ds_check_hint(b->c, "every step uses its own reward_bar and obs_bar, of the observation after the "
+                            "step, and adds them to the adjoint from later steps");
     }
 }
 
-/* Adjoints of everything at every step, of one step alone, of rewards or observations alone, and windows. */
+/* Adjoints at every step, of one step alone, of rewards or observations alone, and windows. */
 static void compare_with_differences(ds_check_steps *b, const ds_env_steps_gradient *g, double *room,
                                      uint64_t k)
 {
@@ -315,7 +314,7 @@ static void compare_with_differences(ds_check_steps *b, const ds_env_steps_gradi
     }
 }
 
-static void rl_gradient(ds_check *c)
+static void steps_gradient(ds_check *c)
 {
     ds_check_steps b;
     ds_env_steps_gradient g;
@@ -341,9 +340,9 @@ static void rl_gradient(ds_check *c)
     ds_check_steps_close(&b);
 }
 
-/* ---- linear ---- */
+/* ---- linearity ---- */
 
-/* Is `sum` what the other two add up to? first: the number that is not. */
+/* Is `sum` the sum of the other two? Else `first` is the first wrong number. */
 static int adds_up(uint64_t n, const double *one, const double *two, const double *sum, uint64_t *first)
 {
     static const double EXACT = 1e-6, BESIDE = 1e-9;
@@ -360,7 +359,7 @@ static int adds_up(uint64_t n, const double *one, const double *two, const doubl
     return 1;
 }
 
-/* Sums, multiples and zeros of adjoints, over one episode. */
+/* Sums, multiples and zeros of adjoints over one episode. */
 static void sweeps_are_linear(ds_check_steps *b, const ds_env_steps_gradient *g, uint64_t steps, double *room)
 {
     static const double sizes[] = {-1, 0.01, 1024, 0x1p-60, 0x1p60};
@@ -403,21 +402,19 @@ static void sweeps_are_linear(ds_check_steps *b, const ds_env_steps_gradient *g,
         }
     }
     if (!linear) {
-        ds_check_hint(b->c,
-                      "a sweep is linear in its adjoints: no limits, no thresholds, no absolute values, "
-                      "and it begins with an adjoint of the state of 0");
+        ds_check_hint(b->c, "a sweep is linear in its adjoints: use no limits, thresholds or absolute "
+                            "values, and begin with an adjoint of the state of 0");
     }
 }
 
-/* ---- when a sweep is possible ---- */
+/* ---- when a sweep is allowed ---- */
 
 static void expect(ds_check *c, ds_status st, const char *what)
 {
     if (st != DS_E_STATE) {
         ds_check_fail(c, "%s returned %s, not DS_E_STATE", what, ds_status_name(st));
-        ds_check_hint(
-            c, "a sweep begins behind at most as many steps as were taken with outcome DS_EVAL_OK, and "
-               "goes back step by step; evaluate() ends it, and so does a step");
+        ds_check_hint(c, "a sweep begins after at most as many steps as had the outcome DS_EVAL_OK, and goes "
+                         "back step by step; evaluate() ends it, and so does a step");
     }
 }
 
@@ -432,23 +429,23 @@ static ds_status go_back(ds_check_steps *b, const ds_env_steps_gradient *g, uint
     return ds_back_call(g, b->env.self, 0, &io);
 }
 
-/* Calls out of turn, in an episode of `steps` steps at b->x. */
+/* Calls in a wrong order, in an episode of `steps` steps at b->x. */
 static void sweeps_out_of_turn(ds_check_steps *b, const ds_env_steps_gradient *g, uint64_t steps,
                                double *room)
 {
     ds_check *c = b->c;
     ds_check_episode ep;
-    ds_check_answer a;
+    ds_check_result a;
     const uint64_t some = steps > 3 ? 3 : steps > 2 ? 2 : 1;
     ds_step_begin_call(b->rl, b->env.self, 0, KEY, b->obs, NULL);
     expect(c, go_back(b, g, 0, 1, room), "a sweep that begins before the first step");
     if (some < steps && ds_check_steps_play(b, KEY, some, &ep)) {
-        expect(c, go_back(b, g, some, 1, room), "a sweep that begins at a step that was not taken yet");
+        expect(c, go_back(b, g, some, 1, room), "a sweep that begins at a step not taken yet");
         if (go_back(b, g, some - 1, 1, room) == DS_OK) {
             expect(c, go_back(b, g, some - 1, 0, room), "back() over the same step twice in one sweep");
         }
         if (some > 2 && go_back(b, g, some - 1, 1, room) == DS_OK) {
-            expect(c, go_back(b, g, some - 3, 0, room), "a sweep that leaves out a step");
+            expect(c, go_back(b, g, some - 3, 0, room), "a sweep that skips a step");
         }
         if (some > 1 && go_back(b, g, some - 1, 1, room) == DS_OK) {
             ds_step io = {.action = b->x + some * b->info.n_act, .obs = b->obs};
@@ -462,7 +459,7 @@ static void sweeps_out_of_turn(ds_check_steps *b, const ds_env_steps_gradient *g
     expect(c, go_back(b, g, 0, 1, room), "a sweep that begins after evaluate()");
 }
 
-static void rl_sweeps(ds_check *c)
+static void steps_sweeps(ds_check *c)
 {
     ds_check_steps b;
     ds_env_steps_gradient g;
@@ -501,8 +498,8 @@ static void rl_sweeps(ds_check *c)
 }
 
 const ds_check_test ds_check_sweep_tests[] = {
-    {"rl.gradient",
-     "steps backwards give the gradient of evaluate(), and that of any sum of rewards and observations", 0, 0,
-     0, rl_gradient},
-    {"rl.sweeps", "sweeps are linear and repeatable, and change no step", 0, 0, 0, rl_sweeps},
+    {"steps.gradient",
+     "backward steps give the gradient of evaluate(), and of any sum of rewards and observations", 0, 0, 0,
+     steps_gradient},
+    {"steps.sweeps", "sweeps are linear and repeatable, and change no step", 0, 0, 0, steps_sweeps},
     {NULL, NULL, 0, 0, 0, NULL}};

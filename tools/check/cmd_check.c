@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_check.c - `dshost check`: does a plugin keep the promises of its interface? */
+/* cmd_check.c - `dshost check`: does a plugin keep the contract of its interface? */
 #include "config.h"
 
 #include <limits.h>
@@ -15,30 +15,26 @@
 #include "worker/describe.h"
 
 static const char usage[] =
-    "usage: dshost check PLUGIN.so [OPTIONS]\n"
-    "  PLUGIN.so            a file (also FILE.py:NAME), or the id of a plugin on the search path\n"
-    "  --set env.K=V        test with this parameter (opt.K=V for an optimizer)\n"
-    "  --seed N             all points and choices depend on it (default 0)\n"
-    "  --only TEXT,...      only the tests with one of these in their id; several times, or with commas;\n"
-    "                       those of the other kind of plugin are passed over, a text of no test is an "
-    "error\n"
-    "  --list               print the tests and what they promise\n"
-    "  --timeout-s 45       seconds of one test, beyond the evaluations it cannot do without\n"
-    "  --in-process         no process for each test: for a debugger\n"
-    "  --json               one JSON object instead of TAP\n"
-    "Exit status: 0 all passed, 8 some failed, 4 the plugin cannot be loaded, 3 a parameter of it is wrong,\n"
-    "2 wrong arguments.\n";
+    "usage: dshost check PLUGIN.so [OPTIONS]\n  PLUGIN.so            a file (also FILE.py:NAME), or the id "
+    "of a plugin on the search path\n  --set env.K=V        test with this parameter (opt.K=V for an "
+    "optimizer)\n  --seed N             seed of all random points and choices (default 0)\n  --only TEXT,... "
+    "     run only tests whose id contains one of these texts; may be repeated.\n                       "
+    "Tests for the other kind of plugin are ignored; a text that matches no test is an error\n  --list       "
+    "        print the tests and what they check\n  --timeout-s 45       seconds per test, in addition to "
+    "the evaluations that it needs at least\n  --in-process         run all tests in this process, for a "
+    "debugger\n  --json               print one JSON object instead of TAP\nExit status: 0 all tests passed, "
+    "8 some failed, 4 the plugin cannot be loaded, 3 a parameter is wrong,\n2 wrong arguments.\n";
 
 typedef struct request {
     ds_check_options options;
-    const char *child; /* hidden: run this one test and write what it records to descriptor 3 */
-    char *only;        /* of all flags --only */
+    const char *child; /* internal: run this test and write its records to descriptor 3 */
+    char *only;        /* all --only flags, joined */
     int list, flight, kept;
     char path[PATH_MAX];
 } request;
 
-/* Where the plugin is: a path, a file here (my.so), or an id on the search path. What does not exist is left
- * to the tests, which then say so. */
+/* Finds the plugin: a path, a file in this folder (my.so), or an id on the search path. If it does not exist,
+ * the tests report that. */
 static void find_plugin(request *q, const char *name)
 {
     const char *const *path = ds_loader_path();
@@ -61,7 +57,7 @@ static void find_plugin(request *q, const char *name)
             return;
         }
     }
-    if (ds_plugin_find(name, 0, &found, &none) == 0) { /* of another language */
+    if (ds_plugin_find(name, 0, &found, &none) == 0) { /* written in another language */
         memcpy(q->path, found.path, strlen(found.path) + 1);
     }
 }
@@ -84,7 +80,7 @@ static int take_value(void *to, const char *name, const char *value, ds_error *e
     if (strcmp(name, "timeout-s") == 0) {
         return ds_parse_real(value, &o->timeout) && o->timeout > 0 && o->timeout <= 1e6
                    ? 0
-                   : bad_value(name, "seconds, greater than 0", e);
+                   : bad_value(name, "seconds above 0", e);
     }
     if (strcmp(name, "cost") == 0) {
         return sscanf(value, "%lf,%lf", &o->cost, &o->cost_gradient) == 2 ? 0 : bad_value(name, "A,B", e);

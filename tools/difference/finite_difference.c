@@ -9,14 +9,94 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "difference/slope_fit.h"
+/* ---- a polynomial fitted to many values ---- */
 
-/* SCALES steps, of which a brief look takes those between the two; QUICK mostly is enough, 4^-7 = 6e-5. */
+/* Chebyshev polynomials, orthogonalised on the sample points by Gram and Schmidt, twice, because the points
+ * may all lie on one side. */
+
+enum { LOW = 5, HIGH = 7, TERMS = HIGH + 1 };
+
+typedef struct basis {
+    double q[TERMS][DS_FIT_MOST]; /* orthonormal on the sample points */
+    double slope[TERMS];          /* derivatives of these polynomials at 0, per unit of t / width */
+} basis;
+
+static double dot(size_t count, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t j = 0; j < count; j++) {
+        sum += a[j] * b[j];
+    }
+    return sum;
+}
+
+/* 0 where the points cannot distinguish the polynomials. */
+static int make_basis(size_t count, const double *t, double width, basis *b)
+{
+    static const double chebyshev_slope[TERMS] = {0, 1, 0, -3, 0, 5, 0, -7};
+    for (int k = 0; k < TERMS; k++) {
+        double *q = b->q[k];
+        b->slope[k] = chebyshev_slope[k];
+        for (size_t j = 0; j < count; j++) {
+            q[j] = cos(k * acos(fmin(fmax(t[j] / width, -1), 1)));
+        }
+        double before = sqrt(dot(count, q, q));
+        for (int pass = 0; pass < 2; pass++) {
+            for (int i = 0; i < k; i++) {
+                double part = dot(count, b->q[i], q);
+                for (size_t j = 0; j < count; j++) {
+                    q[j] -= part * b->q[i][j];
+                }
+                b->slope[k] -= part * b->slope[i];
+            }
+        }
+        double length = sqrt(dot(count, q, q));
+        if (!(length > 1e-9 * before)) {
+            return 0;
+        }
+        for (size_t j = 0; j < count; j++) {
+            q[j] /= length;
+        }
+        b->slope[k] /= length;
+    }
+    return 1;
+}
+
+int ds_slope_fit_make(size_t count, const double *t, const double *f, double width, ds_slope_fit *fit)
+{
+    basis b;
+    double left[DS_FIT_MOST], slope = 0, low = 0, weight = 0;
+    if (count < DS_FIT_LEAST || count > DS_FIT_MOST || !make_basis(count, t, width, &b)) {
+        return 0;
+    }
+    for (size_t j = 0; j < count; j++) {
+        left[j] = f[j];
+    }
+    for (int k = 0; k <= HIGH; k++) {
+        double part = dot(count, b.q[k], left);
+        for (size_t j = 0; j < count; j++) {
+            left[j] -= part * b.q[k][j];
+        }
+        slope += part * b.slope[k];
+        if (k == LOW) {
+            low = slope;
+            fit->noise = sqrt(dot(count, left, left) / (double)(count - LOW - 1));
+        }
+        weight += k <= LOW ? b.slope[k] * b.slope[k] : 0;
+    }
+    fit->slope = low / width;
+    fit->error = (fit->noise * sqrt(weight) + fabs(slope - low)) / width;
+    return isfinite(fit->slope) && isfinite(fit->error);
+}
+
+/* Step number k is 4^-(k + 2). A brief search uses only BRIEF_FROM to BRIEF_TO - 1; step QUICK, 4^-7 = 6e-5,
+ * is usually enough. */
 enum { SCALES = 16, BRIEF_FROM = 3, BRIEF_TO = 9, QUICK = 5, LEFT = 0, RIGHT = 1, BOTH = 2 };
 
-/* What round-off may do to one value of f, in units of its last place. */
+/* Assumed round-off of one value of f, in units of its last place. */
 static const double ROUND_OFF = 2;
-/* How far off a claim must be, in errors of the slope, to be wrong; and to be out of doubt. */
+/* A claim is wrong where it is off by more than WRONG errors of the slope, and beyond doubt within DOUBT
+ * errors. */
 static const double WRONG = 5, DOUBT = 3;
 
 typedef struct line {
@@ -43,7 +123,8 @@ static double step_of(int scale)
 
 /* ---- values ---- */
 
-/* f at x + t d, and in *went how far that is once x is rounded; NaN outside of the box and where f fails. */
+/* f at x + t d. *went receives the actual distance after rounding x; NaN outside of the box and where f
+ * fails. */
 static double value_at(line *l, double t, double *went)
 {
     const ds_around *a = l->a;
@@ -82,9 +163,9 @@ static double difference(line *l, int side, int scale)
     return l->slope[side][scale];
 }
 
-/* ---- extrapolation: steps h and 4 h, NaN where one is missing ---- */
+/* ---- extrapolation from steps h and 4 h; NaN where one is missing ---- */
 
-/* The central difference, or that of one side after its error of first order is taken away. */
+/* The central difference, or a one-sided difference without its first-order error. */
 static double second_order(line *l, int side, int scale)
 {
     if (side == BOTH) {
@@ -104,8 +185,8 @@ static double round_off(const line *l, int side, int scale)
     return (side == BOTH ? 2 : 4) * l->noise / step_of(scale);
 }
 
-/* The error is what the coarser step was off by, and never below a part of the last correction: that
- * two numbers agree by chance says little, that four do, much. */
+/* The error is the change from the coarser step, but at least a part of the last correction: two numbers may
+ * agree by chance, four hardly. */
 static window window_at(line *l, int side, int scale)
 {
     if (scale < 1) {
@@ -138,8 +219,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* At the finest steps a smooth function is a straight line up to its round-off. Where it does not change at
- * all any more, its values are rounded to something as large as the last change. */
+/* At the finest steps a smooth function is a straight line up to round-off. Where its value stops changing,
+ * values are rounded to about the size of the last change. */
 static void measure_noise(line *l)
 {
     enum { FINEST = 6 };
@@ -190,17 +271,17 @@ static double model(line *l, const window *w, double t)
         f[i] = l->value[side][scale];
     }
     for (int i = 0; i < 5; i++) {
-        double basis = 1;
+        double weight = 1;
         for (int j = 0; j < 5; j++) {
-            basis *= j == i ? 1 : (t - at[j]) / (at[i] - at[j]);
+            weight *= j == i ? 1 : (t - at[j]) / (at[i] - at[j]);
         }
-        sum += basis * f[i];
+        sum += weight * f[i];
     }
     return sum;
 }
 
-/* Is the function at points that had no part in the slope what the slope says? What is left over, as noise of
- * the slope, must be far below how far the claim is off. */
+/* Does the slope predict f at points that were not used for it? The residual, as noise of the slope, must be
+ * far below the error of the claim. */
 static int confirmed(line *l, const window *w, double off)
 {
     static const double at[] = {0.37, -0.53, 0.81, -0.91, 0.23, -0.71};
@@ -215,15 +296,15 @@ static int confirmed(line *l, const window *w, double off)
     return 1;
 }
 
-/* How far off the claim may be where values of f are as uncertain as here. */
+/* How far off the claim may be, given the noise of f. */
 static double allowance(const line *l, const ds_claim *c)
 {
     double rough = l->size > 0 ? l->noise / l->size : 0;
     return c->tolerance + fmax(c->precision, 100 * fmin(rough, 1)) * c->scale;
 }
 
-/* Do two neighbouring steps of one side, finer than `scale`, say the same as the claim, as far as round-off
- * lets them? Values that do not change at all say nothing: they may be rounded. */
+/* Do two neighbouring one-sided steps finer than `scale` agree with the claim, as far as round-off allows?
+ * Values that do not change at all may be rounded and do not count. */
 static int seen_beneath(line *l, const ds_claim *c, double off, int scale)
 {
     for (int k = scale + 1; k + 1 < SCALES; k++) {
@@ -241,8 +322,7 @@ static int seen_beneath(line *l, const ds_claim *c, double off, int scale)
     return 0;
 }
 
-/* Is there a slope at steps finer than `scale` that is the claimed one, and is far better known
- * than `off`? */
+/* Does some step finer than `scale` give the claimed slope, with an error far below `off`? */
 static int supported(line *l, const ds_claim *c, double off, int scale)
 {
     for (int side = LEFT; side <= BOTH; side++) {
@@ -263,13 +343,13 @@ static int resolves(double error, const ds_claim *c, double slope, double f)
            error <= 1e-6 * fabs(f);
 }
 
-/* ---- many values: where round-off is what limits a slope, as in single precision ---- */
+/* ---- many values: where round-off limits the slope, as in single precision ---- */
 
-/* Round-off of single precision is below this, relative to f; more is something else. Steps that such numbers
- * do not resolve. */
+/* FITTED_NOISE: bound of single-precision round-off relative to f; larger noise has another cause. LATTICE:
+ * steps that single precision cannot resolve. */
 static const double FITTED_NOISE = 2e-5, LATTICE = 0x1p-15;
 
-/* How far the box reaches along the direction, `most` at most. */
+/* How far the box extends along the direction, at most `most`. */
 static double reach(const line *l, int side, double most)
 {
     const ds_around *a = l->a;
@@ -282,7 +362,7 @@ static double reach(const line *l, int side, double most)
     return fmax(most, 0);
 }
 
-/* A fit to values between -width and width, as far as the box goes; the points are not evenly spaced. */
+/* A fit to values between -width and width, clipped to the box; the points are not evenly spaced. */
 static int fit_within(line *l, double width, ds_slope_fit *fit)
 {
     enum { MANY = 32 };
@@ -297,8 +377,8 @@ static int fit_within(line *l, double width, ds_slope_fit *fit)
     return count >= MANY - MANY / 4 && ds_slope_fit_make(count, t, f, fmax(left, right), fit);
 }
 
-/* The best fit: the wider, the less noise; the narrower, the straighter. *width is its own; an error of
- * INFINITY: none. */
+/* The fit with the least error; wide fits have less noise, narrow ones less curvature. *width receives its
+ * width; an error of INFINITY means none. */
 static ds_slope_fit best_fit(line *l, double *width)
 {
     static const double widths[] = {0x1p-4, 0x1p-2, 0x1p-6};
@@ -312,8 +392,8 @@ static ds_slope_fit best_fit(line *l, double *width)
     return best;
 }
 
-/* Do values in half of the width say the same? And is what is left over there, and close to x, as much?
- * Round-off is; what jumps and what is no polynomial is less. */
+/* Do values in half of the width give the same slope, and is the residual as large there and close to x? For
+ * round-off it is; jumps and non-polynomial parts leave less. */
 static int fit_confirmed(line *l, const ds_claim *c, const ds_slope_fit *fit, double width)
 {
     ds_slope_fit half, close;
@@ -323,9 +403,9 @@ static int fit_confirmed(line *l, const ds_claim *c, const ds_slope_fit *fit, do
            fit_within(l, width / 64, &close) && fit->noise <= 2 * close.noise;
 }
 
-/* Is what contradicts a claim known from steps alone that single precision does not resolve, while at some
- * larger steps, two in a row, the claim is right? Parts of a function that are in double precision are smooth
- * there, all others stairs. */
+/* Does the contradiction come only from steps that single precision cannot resolve, while the claim holds at
+ * two larger steps in a row? There, parts computed in double precision are smooth and all others are stairs.
+ */
 static int within_lattice(line *l, const ds_claim *c, const window *w, double off)
 {
     int right = 0, in_a_row = 0;
@@ -356,7 +436,7 @@ static int judge_kink(line *l, const ds_claim *c, const window *left, const wind
                : DS_SLOPE_UNKNOWN;
 }
 
-/* `w` is all that is known: of both sides, or of the one that the box leaves. */
+/* `w` is the best window of both sides, or of the only side inside the box. */
 static int judge_slope(line *l, const ds_claim *c, const window *w, int whole)
 {
     double off = fabs(c->slope - w->slope), more = allowance(l, c);
@@ -375,7 +455,7 @@ static int judge_slope(line *l, const ds_claim *c, const window *w, int whole)
     return confirmed(l, w, off) && !within_lattice(l, c, w, off) ? DS_SLOPE_WRONG : DS_SLOPE_UNKNOWN;
 }
 
-/* Is it round-off that `w` is limited by, as single precision leaves it, and too little to decide? */
+/* Is `w` limited by round-off of single precision, and too imprecise to decide? */
 static int wants_fit(const line *l, const ds_claim *c, const window *w, int verdict)
 {
     int limited = !isfinite(w->error) || 2 * round_off(l, w->side, w->scale) > w->error;
@@ -383,7 +463,7 @@ static int wants_fit(const line *l, const ds_claim *c, const window *w, int verd
            l->noise <= FITTED_NOISE * l->size && DOUBT * w->error > allowance(l, c);
 }
 
-/* What a fit says where `w` is uncertain because of round-off. */
+/* Judges the claim by a fit where round-off makes `w` uncertain. */
 static void judge_fit(line *l, const ds_claim *c, const window *w, ds_quotient *q)
 {
     double width = 0, more = allowance(l, c);
@@ -416,7 +496,7 @@ static void fill_sides(ds_quotient *q, const window *left, const window *right)
     q->right_spread = right->error;
 }
 
-/* Does the box leave room for enough steps on this side? */
+/* Is there room inside the box for enough steps on this side? */
 static int has_room(const line *l, int side)
 {
     enum { ENOUGH = 8 }; /* 4^-10 */
@@ -444,7 +524,7 @@ static ds_quotient examine(line *l, const ds_claim *c)
     q.value = w->slope;
     q.spread = q.kink ? 0.5 * fabs(side[RIGHT].slope - side[LEFT].slope) : w->error;
     q.step = step_of(w->scale);
-    for (int k = 0; k < SCALES && isnan(q.value); k++) { /* better than nothing */
+    for (int k = 0; k < SCALES && isnan(q.value); k++) { /* a rough value instead of none */
         q.value = difference(l, RIGHT, k);
         q.value = isnan(q.value) ? difference(l, LEFT, k) : q.value;
         q.step = step_of(k);
@@ -462,7 +542,7 @@ static ds_quotient examine(line *l, const ds_claim *c)
         q.verdict = judge_slope(l, c, w, 1);
         q.seen = WRONG * w->error + allowance(l, c);
         for (int s = LEFT; s <= RIGHT && q.verdict == DS_SLOPE_UNKNOWN; s++) {
-            /* A jump at x: the other side says what there is to say. */
+            /* A jump at x: judge by the other side. */
             q.verdict = judge_slope(l, c, &side[s], 0) == DS_SLOPE_AGREES ? DS_SLOPE_KINK : q.verdict;
         }
         if (wants_fit(l, c, w, q.verdict)) {
@@ -474,8 +554,8 @@ static ds_quotient examine(line *l, const ds_claim *c)
 
 /* ---- two steps ---- */
 
-/* 1 = they settle it. */
-static int look_quickly(line *l, const ds_claim *c, ds_quotient *q)
+/* 1 = the two steps settle it. */
+static int try_two_steps(line *l, const ds_claim *c, ds_quotient *q)
 {
     int side = BOTH;
     double fine = extrapolated(l, BOTH, QUICK);
@@ -502,11 +582,12 @@ static int look_quickly(line *l, const ds_claim *c, ds_quotient *q)
     return off <= near + blur && !kink && (isnan(c->slope) || resolves(near + blur, c, fine, l->size));
 }
 
-/* Nothing is known of a slope. */
+/* The result where nothing is known of a slope. */
 static const ds_quotient unknown = {NAN, INFINITY,         0, NAN, NAN, INFINITY, INFINITY, INFINITY, 0,
                                     0,   DS_SLOPE_UNKNOWN, 0};
 
-static ds_quotient look(const ds_around *a, const ds_direction *along, const ds_claim *claim, int quickly)
+static ds_quotient examine_along(const ds_around *a, const ds_direction *along, const ds_claim *claim,
+                                 int quickly)
 {
     const ds_claim none = {.slope = NAN}, *c = claim != NULL ? claim : &none;
     ds_quotient q = unknown;
@@ -516,10 +597,10 @@ static ds_quotient look(const ds_around *a, const ds_direction *along, const ds_
         return q;
     }
     memcpy(l.saved, a->x + along->first, along->count * sizeof *l.saved);
-    if (!quickly || !look_quickly(&l, c, &q)) {
+    if (!quickly || !try_two_steps(&l, c, &q)) {
         q = examine(&l, c);
     }
-    if (q.verdict == DS_SLOPE_WRONG && l.brief) { /* that has to be sure */
+    if (q.verdict == DS_SLOPE_WRONG && l.brief) { /* repeat with all steps before calling a claim wrong */
         l.brief = 0;
         q = examine(&l, c);
     }
@@ -531,17 +612,17 @@ static ds_quotient look(const ds_around *a, const ds_direction *along, const ds_
 
 ds_quotient ds_difference(const ds_around *a, const ds_direction *along, const ds_claim *claim)
 {
-    return look(a, along, claim, 1);
+    return examine_along(a, along, claim, 1);
 }
 
-static ds_quotient look_at_component(const ds_around *a, uint64_t i, const ds_claim *claim, int quickly)
+static ds_quotient examine_component(const ds_around *a, uint64_t i, const ds_claim *claim, int quickly)
 {
     double range = a->upper[i] - a->lower[i];
     const ds_direction along = {&range, i, 1};
-    if (!(range > 0)) { /* a fixed variable: there is nowhere to step to */
+    if (!(range > 0)) { /* a fixed variable has no step */
         return unknown;
     }
-    ds_quotient q = look(a, &along, claim, quickly);
+    ds_quotient q = examine_along(a, &along, claim, quickly);
     q.value /= range;
     q.spread /= range;
     q.left /= range;
@@ -554,12 +635,12 @@ static ds_quotient look_at_component(const ds_around *a, uint64_t i, const ds_cl
 
 ds_quotient ds_difference_component(const ds_around *a, uint64_t i, const ds_claim *claim)
 {
-    return look_at_component(a, i, claim, 1);
+    return examine_component(a, i, claim, 1);
 }
 
 ds_quotient ds_difference_component_again(const ds_around *a, uint64_t i, const ds_claim *claim)
 {
-    return look_at_component(a, i, claim, 0);
+    return examine_component(a, i, claim, 0);
 }
 
 const char *ds_slope_name(int verdict)

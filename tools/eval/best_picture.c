@@ -5,7 +5,7 @@
 #include "eval/best_picture.h"
 
 #include "base/log.h"
-#include "episode/best_episode.h"
+#include "episode/episode.h"
 #include "render/picture.h"
 #include "results/settings_text.h"
 
@@ -24,7 +24,7 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
     ds_settings_text(settings, sizeof settings, env->params);
     shown.settings = settings;
     if (ds_episode_scene(source, x, noise_key, DS_KEEP_FEW, &a, &scene, &why) != 0) {
-        ds_log(DS_LOG_WARNING, NULL, "no picture of the episode: %s", why.text);
+        ds_log(DS_LOG_WARNING, NULL, "cannot draw the episode: %s", why.text);
     }
     if (scene != NULL) {
         ds_picture_metrics(metrics, sizeof metrics, scene, METRICS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_eval.c - `dshost eval`: one point of an environment: loss, gradient, finite
- * differences, metrics, trajectory. */
+/* cmd_eval.c - `dshost eval`: evaluates one point: loss, gradient, finite differences, metrics, trajectory.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -18,18 +18,146 @@
 #include "cli/run_flags.h"
 #include "config/run_options.h"
 #include "eval/best_picture.h"
-#include "eval/eval_channels.h"
-#include "eval/eval_fit.h"
-#include "eval/eval_gradient.h"
-#include "eval/eval_images.h"
-#include "eval/eval_intervals.h"
-#include "eval/eval_policy.h"
+#include "eval/eval.h"
 #include "evaluate/pool.h"
+#include "plot/plot.h"
+#include "plot/plot_lines.h"
+#include "plot/plot_scale.h"
 #include "results/point.h"
 #include "results/trajectory.h"
 #include "run/run.h"
+#include "snapshot/snapshot.h"
 
-enum { SHOWN = 12 /* variables in the text, without derivatives */ };
+/* ---- --fit: how a simulated motion follows a recorded one ---- */
+
+/* Each metric NAME with a counterpart recorded_NAME is drawn with it over time. The prediction begins where
+ * the metric held_out becomes 1. */
+
+enum { LINES = 32, NAME = 80 };
+static const char prefix[] = "recorded_";
+
+typedef struct curves {
+    ds_line line[LINES + 1];
+    size_t lines;
+    char name[LINES][NAME];
+    double low, high;
+    char unit[NAME];
+} curves;
+
+static const ds_snapshot_metric *find(const ds_snapshot *s, const char *name)
+{
+    for (uint64_t k = 0; k < s->metrics; k++) {
+        if (strcmp(s->metric[k].name, name) == 0) {
+            return &s->metric[k];
+        }
+    }
+    return NULL;
+}
+
+static void add(curves *c, const ds_snapshot *s, const ds_snapshot_metric *m, const double *time,
+                uint32_t series, int style)
+{
+    ds_line *l = &c->line[c->lines];
+    snprintf(c->name[c->lines], NAME, "%.70s", m->name);
+    *l = (ds_line){.name = c->name[c->lines],
+                   .color = ds_color_series(series, style == DS_LINE_SOLID ? 0.55 : 1),
+                   .x = time,
+                   .y = m->values,
+                   .count = s->frames,
+                   .dashed = style};
+    c->lines++;
+    for (uint64_t k = 0; k < s->frames; k++) {
+        c->low = isfinite(m->values[k]) ? fmin(c->low, m->values[k]) : c->low;
+        c->high = isfinite(m->values[k]) ? fmax(c->high, m->values[k]) : c->high;
+    }
+    snprintf(c->unit, sizeof c->unit, "%s", m->unit);
+}
+
+/* Collects the pairs of a metric and its recorded counterpart. */
+static void add_pairs(curves *c, const ds_snapshot *s, const double *time)
+{
+    uint32_t series = 0;
+    for (uint64_t k = 0; k < s->metrics && c->lines + 2 <= LINES; k++) {
+        const ds_snapshot_metric *m = &s->metric[k];
+        if (strncmp(m->name, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        const ds_snapshot_metric *simulated = find(s, m->name + strlen(prefix));
+        if (simulated != NULL) {
+            add(c, s, m, time, series, DS_LINE_SOLID);
+            add(c, s, simulated, time, series, DS_LINE_DASHED);
+            series++;
+        }
+    }
+}
+
+/* The line where the held-out part begins; `at` and `over` are its ends. */
+static void add_border(curves *c, const ds_snapshot *s, const double *time, double at[2], double over[2])
+{
+    const ds_snapshot_metric *held = find(s, "held_out");
+    for (uint64_t k = 0; held != NULL && k < s->frames; k++) {
+        if (held->values[k] > 0) {
+            at[0] = at[1] = time[k];
+            over[0] = c->low;
+            over[1] = c->high;
+            c->line[c->lines++] = (ds_line){.name = "held out",
+                                            .color = ds_color_hex(0x555555, 1),
+                                            .x = at,
+                                            .y = over,
+                                            .count = 2,
+                                            .dashed = DS_LINE_DOTTED};
+            return;
+        }
+    }
+}
+
+/* Writes `path`, .png or .svg. Fails with DS_EXIT_USAGE if the episode has no such metrics. */
+static int ds_picture_fit(const char *path, const ds_snapshot *scene, const ds_caption *caption, ds_error *e)
+{
+    static const char *const svg[] = {"svg", NULL};
+    char title[400], subtitle[400], label[NAME + 20];
+    double at[2], over[2];
+    curves *c = calloc(1, sizeof *c);
+    double *time = calloc(scene->frames + 1, sizeof *time);
+    int status = c == NULL || time == NULL ? ds_no_memory(e) : 0;
+    if (status == 0) {
+        c->low = HUGE_VAL;
+        c->high = -HUGE_VAL;
+        for (uint64_t k = 0; k < scene->frames; k++) {
+            time[k] = (double)k * scene->dt;
+        }
+        add_pairs(c, scene, time);
+        status = c->lines > 0
+                     ? 0
+                     : ds_fail(e, DS_EXIT_USAGE,
+                               "--fit: %s has no metric NAME with a counterpart recorded_NAME to draw",
+                               caption->env);
+    }
+    if (status == 0) {
+        add_border(c, scene, time, at, over);
+        ds_caption_title(title, sizeof title, caption);
+        const ds_snapshot_metric *rmse = find(scene, "rmse"), *held = find(scene, "held_out");
+        snprintf(subtitle, sizeof subtitle, "simulated (dashed) over recorded, loss %.6g", caption->loss);
+        for (uint64_t k = 0; rmse != NULL && held != NULL && k < scene->frames; k++) {
+            const int last = k + 1 == scene->frames, turns = !last && held->values[k + 1] > held->values[k];
+            if (last || turns) {
+                const size_t used = strlen(subtitle);
+                snprintf(subtitle + used, sizeof subtitle - used, ", rmse %.4g %s%s", rmse->values[k],
+                         rmse->unit, held->values[k] > 0 ? " held out" : "");
+            }
+        }
+        snprintf(label, sizeof label, "%s", c->unit);
+        const ds_lines p = {title,   subtitle, "time, s", label, DS_SCALE_LINEAR, DS_SCALE_LINEAR, NAN, NAN,
+                            c->line, c->lines, NULL,      0};
+        const int vector = ds_text_ends_with(path, svg);
+        status = ds_plot_lines(vector ? NULL : path, vector ? path : NULL, &p, e);
+    }
+    free(time);
+    free(c);
+    return status;
+}
+
+enum { SHOWN = 12 /* variables printed as text without derivatives */ };
 
 typedef struct request {
     const char *x_spec, *trajectory, *picture, *images, *fit;
@@ -37,7 +165,7 @@ typedef struct request {
     ds_policy_request policy;
 } request;
 
-/* The environment and what it answered. */
+/* The environment and the results. */
 typedef struct evaluation {
     ds_scene_source source;
     const ds_pool_env *env;
@@ -49,54 +177,38 @@ typedef struct evaluation {
     ds_channel_values channels;
     ds_intervals intervals;
     ds_policy *policy;
-    ds_played *played; /* by the policy, or NULL */
+    ds_played *played; /* played by the policy, or NULL */
 } evaluation;
 
 static const char usage[] =
-    "usage: dshost eval --env E [OPTIONS]\n"
-    "  --env E              environment: id, file name on the plugin path, or path; without it, that of the\n"
-    "                       run that --x or --policy names, with its parameters\n"
-    "  --set env.K=V        set a parameter\n"
-    "  --config F.ini       read settings from a file; --set and flags win over it\n"
-    "  --x SPEC             numbers (1,2,3), FILE.npy, FILE.txt, - (standard input), start (the default),\n"
-    "                       center, random:SEED, or DIR or DIR:ID of a run (its best point, or an "
-    "evaluation)\n"
-    "  --policy P           x are the actions of a policy: the folder of a run of ppo, sac, apg or "
-    "shac, or a policy.npz\n"
-    "  --stochastic         actions are drawn, with random numbers of --seed or --seeds; else the mean is "
-    "taken\n"
-    "  --seeds S            start and noise of these seeds: 7, 1,4,9 or 0..9; several give a table of "
-    "losses\n"
-    "  --gradient           also d loss / d x\n"
-    "  --fd                 also finite differences, steps chosen per component; with --gradient: do they "
-    "agree?\n"
-    "  --metrics            also the metrics of every output step\n"
-    "  --channels           also the values of its channels: residuals, constraints, images ...\n"
-    "  --intervals          also how well the residuals determine the variables: intervals of 95 %, from "
-    "their\n"
-    "                       Jacobian\n"
-    "  --fit F.svg          draw what is simulated over what was recorded (also F.png)\n"
-    "  --images FOLDER      write its image channels, what cameras see and are to see, to FOLDER/NAME.png\n"
-    "  --trajectory F       write the frames: all as NumPy arrays (F.npz), or metrics and poses as a "
-    "table (F.csv)\n"
-    "  --picture F.png      draw the episode: start, middle, end, target\n"
-    "  --fix NAME=VALUE     a variable keeps this value in start, center and random points; may be repeated\n"
-    "  --seed N             seed of the environment\n"
-    "  --threads N          threads inside one evaluation\n"
-    "  --isolation I        process (default) or none: evaluate in a worker process or in this one\n"
-    "  --timeout-s S        time limit of one evaluation in a worker process [600]; 0 = none\n"
-    "  --start-timeout-s S  time limit of loading and creating the environment\n"
-    "  --memory-mb M        memory limit of the worker process, in MiB [8192]\n"
-    "  --portable           the same bits on every x86-64 processor\n"
-    "  --trust-plugin P     run this plugin where a run that --x or --policy names has it and it is not on "
-    "the\n"
-    "                       plugin path: its file, a folder, or an id\n"
-    "  --json               one JSON object with 17 significant digits\n"
-    "  -h, --help           this text\n"
-    "Stochastic environments are simulated without noise, unless --seeds names one.\n"
-    "Exit status: 0, 5 the evaluation failed, 8 --gradient --fd: differences say that the gradient is "
-    "wrong,\n"
-    "or it is not finite.\n";
+    "usage: dshost eval --env E [OPTIONS]\n  --env E              environment: id, file name on the plugin "
+    "path, or path (default: the environment and\n                       parameters of the run that --x or "
+    "--policy names)\n  --set env.K=V        set a parameter\n  --config F.ini       read settings from a "
+    "file; --set and flags override it\n  --x SPEC             numbers (1,2,3), FILE.npy, FILE.txt, - "
+    "(standard input), start (the default),\n                       center, random:SEED, or DIR or DIR:ID of "
+    "a run (its best point, or an evaluation)\n  --policy P           use the actions of a policy as x: the "
+    "folder of a run of ppo, sac, apg or shac, or a policy.npz\n  --stochastic         draw the actions at "
+    "random with --seed or --seeds (default: use their mean)\n  --seeds S            start and noise of "
+    "these seeds: 7, 1,4,9 or 0..9; several give a table of losses\n  --gradient           also print d loss "
+    "/ d x\n  --fd                 also print finite differences, and with --gradient compare them with the "
+    "gradient\n  --metrics            also print the metrics of every output step\n  --channels           "
+    "also print the values of all channels: residuals, constraints, images ...\n  --intervals          also "
+    "print how well the residuals determine the variables: 95 % intervals from their\n                       "
+    "Jacobian\n  --fit F.svg          draw the simulated over the recorded motion (also F.png)\n  --images "
+    "FOLDER      write the image channels (camera and target images) to FOLDER/NAME.png\n  --trajectory F    "
+    "   write the frames: all as NumPy arrays (F.npz), or metrics and poses as a table (F.csv)\n  --picture "
+    "F.png      draw the episode: start, middle, end, target\n  --fix NAME=VALUE     fix a variable at this "
+    "value in start, center and random points; may be repeated\n  --seed N             seed of the "
+    "environment\n  --threads N          threads inside one evaluation\n  --isolation I        process "
+    "(default) or none: evaluate in a worker process or in this one\n  --timeout-s S        time limit of "
+    "one evaluation in a worker process [600]; 0 = none\n  --start-timeout-s S  time limit of loading and "
+    "creating the environment\n  --memory-mb M        memory limit of the worker process, in MiB [8192]\n  "
+    "--portable           compute the same bits on every x86-64 processor\n  --trust-plugin P     load this "
+    "plugin (file, folder or id) if a run that --x or --policy names needs it and it is\n                    "
+    "   not on the plugin path\n  --json               print one JSON object with 17 significant digits\n  "
+    "-h, --help           print this text\nStochastic environments are simulated without noise, except with "
+    "--seeds.\nExit status: 0; 5 the evaluation failed; 8 with --gradient --fd the gradient is wrong or not "
+    "finite.\n";
 
 /* ---- the point ---- */
 
@@ -116,7 +228,7 @@ static int make_point(const evaluation *v, const char *spec, const ds_run_option
 
 /* ---- evaluation ---- */
 
-/* Where an answer of the pool goes. */
+/* Destination of a result of the pool. */
 typedef struct destination {
     ds_answer *answer;
     double *grad; /* or NULL */
@@ -142,7 +254,8 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     int status = 0;
 
     if (q->gradient && !want_grad) {
-        ds_log(DS_LOG_WARNING, NULL, "%s returns no gradient; --fd gives finite differences", v->id);
+        ds_log(DS_LOG_WARNING, NULL, "%s returns no gradient; --fd computes finite differences instead",
+               v->id);
     }
     if (want_scene) {
         status =
@@ -188,7 +301,7 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
 
 /* ---- output ---- */
 
-/* The keys are a contract with users' scripts: none is ever renamed. */
+/* User scripts read these keys: never rename one. */
 static int print_json(const evaluation *v, const request *q, ds_error *e)
 {
     uint64_t n = v->env->info.n;
@@ -227,7 +340,7 @@ static int print_json(const evaluation *v, const request *q, ds_error *e)
     return status;
 }
 
-/* Width of the labels of the first `count` variables, with the gap before them; 0 = they have no names. */
+/* Width of the labels of the first `count` variables, including the gap; 0 = they have no names. */
 static int label_width(const evaluation *v, uint64_t count)
 {
     size_t width = 0;
@@ -239,7 +352,7 @@ static int label_width(const evaluation *v, uint64_t count)
     return (int)width;
 }
 
-/* All of them with derivatives, else the first ones. */
+/* All variables with derivatives, else the first ones. */
 static void print_variables(const evaluation *v, int gradient)
 {
     uint64_t n = v->env->info.n, count = gradient || v->fd.row != NULL || n <= SHOWN ? n : SHOWN;
@@ -270,7 +383,7 @@ static void print_variables(const evaluation *v, int gradient)
     }
 }
 
-/* "-" where a metric is undefined, as that of an action after the last step. */
+/* Prints "-" for an undefined metric, such as the action after the last step. */
 static const char *metric_text(double value, char *out, size_t size)
 {
     snprintf(out, size, isnan(value) ? "-" : "%.9g", value);
@@ -286,7 +399,7 @@ static void print_head(const evaluation *v, const request *q)
     }
 }
 
-/* Several episodes. */
+/* Output of several episodes. */
 static int print_table(const evaluation *v, const request *q, ds_error *e)
 {
     if (!q->json) {
@@ -332,42 +445,41 @@ static void print_text(const evaluation *v, const request *q)
 
 /* ---- command ---- */
 
-/* What is written is what the name says; one without an ending says nothing else. */
+/* The ending of a file name selects the format. */
 static int check_files(const request *q, ds_error *e)
 {
     static const char *const png[] = {"png", "", NULL}, *const arrays[] = {"npz", "csv", "", NULL};
-    static const char *const curves[] = {"svg", "png", "", NULL};
-    if (q->fit != NULL && !ds_text_ends_with(q->fit, curves)) {
-        return ds_fail(e, DS_EXIT_USAGE, "--fit %.200s: give a name that ends with .svg or .png", q->fit);
+    static const char *const endings[] = {"svg", "png", "", NULL};
+    if (q->fit != NULL && !ds_text_ends_with(q->fit, endings)) {
+        return ds_fail(e, DS_EXIT_USAGE, "--fit %.200s: use a file name that ends with .svg or .png", q->fit);
     }
     if (q->picture != NULL && !ds_text_ends_with(q->picture, png)) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "--picture %.200s: only PNG is drawn: give a name that ends with .png", q->picture);
+                       "--picture %.200s: only PNG is supported: use a file name that ends with .png",
+                       q->picture);
     }
     if (q->trajectory != NULL && !ds_text_ends_with(q->trajectory, arrays)) {
-        return ds_fail(
-            e, DS_EXIT_USAGE,
-            "--trajectory %.200s: give a name that ends with .npz (all as NumPy arrays) or .csv (a table "
-            "of metrics and poses)",
-            q->trajectory);
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "--trajectory %.200s: use a file name that ends with .npz (all as NumPy arrays) or "
+                       ".csv (a table of metrics and poses)",
+                       q->trajectory);
     }
     return 0;
 }
 
-/* A policy makes the point, and several episodes are no point. */
+/* A policy defines the point, and several episodes are not a point. */
 static int check_policy(const request *q, ds_error *e)
 {
     const int single = q->gradient || q->fd || q->metrics || q->channels || q->intervals || q->fit != NULL ||
                        q->trajectory != NULL || q->images != NULL || q->picture != NULL;
     if (q->policy.spec != NULL && q->x_spec != NULL) {
-        return ds_fail(e, DS_EXIT_USAGE, "--x and --policy: give one of them, both say what x is");
+        return ds_fail(e, DS_EXIT_USAGE, "--x and --policy both define x: give only one of them");
     }
     if (q->policy.seeds > 1 && single) {
         return ds_fail(
             e, DS_EXIT_USAGE,
-            "--seeds %.100s: several episodes give a table of losses; --gradient, --fd, --metrics, "
-            "--channels, --intervals, --fit, --images, --trajectory and --picture show one: give a single "
-            "seed",
+            "--seeds %.100s: several episodes print a table of losses; --gradient, --fd, --metrics, "
+            "--channels, --intervals, --fit, --images, --trajectory and --picture need a single seed",
             q->policy.seed_spec);
     }
     return 0;
@@ -425,7 +537,7 @@ static int open_env(evaluation *v, const request *q, const ds_settings *settings
     config.noise_key = q->policy.seeds == 1 ? ds_noise_key_of(q->policy.seed[0], 1) : o->noise_key;
     if (o->env[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "eval: name an environment with --env (`dshost list` shows them), or a run with --x");
+                       "eval: name an environment with --env (`dshost list` prints them), or a run with --x");
     }
     int status = ds_pool_find_env(&config, o->env, e);
     if (status == 0) {
@@ -441,7 +553,7 @@ static int open_env(evaluation *v, const request *q, const ds_settings *settings
     return status;
 }
 
-/* Evaluates the point and shows what came out; v->x is set. */
+/* Evaluates the point and prints the results; v->x is set. */
 static int show_point(evaluation *v, const ds_run_options *options, const request *q, ds_error *e)
 {
     int status = evaluate(v, q, options->seed, e);
@@ -478,7 +590,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
                     v.answer.message[0] != '\0' ? ": " : "", v.answer.message);
     }
     if (status == 0 && q->gradient && q->fd && v.answer.outcome == DS_EVAL_BAD_GRAD) {
-        status = ds_fail(e, DS_EXIT_CHECK, "%s: there is no gradient to hold against differences: %s", v.id,
+        status = ds_fail(e, DS_EXIT_CHECK, "%s: no gradient to compare with finite differences: %s", v.id,
                          v.answer.message[0] != '\0' ? v.answer.message : ds_outcome_name(v.answer.outcome));
     }
     status = status != 0 ? status : ds_gradient_table_status(&v.fd, v.id, e);
@@ -492,7 +604,7 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     return status;
 }
 
-/* A run that --x names brings its environment along, unless there is one already. */
+/* A run named by --x also selects the environment, unless one is given. */
 static int adopt_run(const char *x_spec, ds_settings *settings, ds_error *e)
 {
     char *folder = NULL;

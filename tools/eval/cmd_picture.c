@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_picture.c - `dshost picture DIR`: the pictures of a run from its record: best.png and convergence, and
- * best.html, which plays the best episode. A run starts it for its own. */
+/* cmd_picture.c - `dshost picture DIR`: draws best.png, the convergence plot, and best.html, which plays the
+ * best episode, from the record of a run. A run starts it for its own pictures. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -25,15 +25,15 @@
 #include "store/store.h"
 #include "view/view_page.h"
 
-enum { KINDS = 7 /* tags that the convergence plot tells apart */ };
+enum { KINDS = 7 /* tags with their own colour in the convergence plot */ };
 
 typedef struct request {
-    int best, convergence, page; /* what to draw; all where none is set */
-    pid_t of;                    /* the process of the run; 0 = a user asks */
+    int best, convergence, page; /* what to draw; none set = all */
+    pid_t of;                    /* process of the run; 0 = started by a user */
     const char *folder;
 } request;
 
-/* A run as its record has it now. */
+/* A run as its record is now. */
 typedef struct record {
     ds_store *store;
     ds_result run; /* env, opt, seed, budget, best_id, best_loss */
@@ -65,7 +65,8 @@ static int read_facts(record *r, ds_error *e)
     rc = rc != 0 ? rc : ds_store_get(r->store, "ended", &r->run.ended, e);
     rc = rc != 0 ? rc : ds_store_get(r->store, "budget", &budget, e);
     if (rc == 0 && (r->run.env == NULL || r->run.opt == NULL || budget == NULL)) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: it does not say what was run", ds_store_path(r->store));
+        rc = ds_fail(e, DS_EXIT_IO, "%s: damaged: the record does not name the environment and the optimizer",
+                     ds_store_path(r->store));
     }
     r->run.budget = budget != NULL ? strtoull(budget, NULL, 10) : 0;
     r->run.seed = r->options.seed;
@@ -108,7 +109,7 @@ static uint8_t kind_of(history *h, const char *tag)
     }
     if (k == h->kinds) {
         if (k == KINDS) {
-            return KINDS - 1; /* more kinds than colours: the last one stands for the rest */
+            return KINDS - 1; /* more tags than colours: the last colour stands for the rest */
         }
         strcpy(h->name[k], k == KINDS - 1 ? "other" : tag);
         h->names[k] = h->name[k];
@@ -180,9 +181,9 @@ static int draw_convergence(const record *r, ds_error *e)
     return rc;
 }
 
-/* ---- best ---- */
+/* ---- best.png ---- */
 
-/* Prints the evaluation that is shown, for the run that asked. */
+/* Prints the evaluation shown, for the run that requested it. */
 static int draw_best(const record *r, ds_error *e)
 {
     char *path = ds_folder_path(r->run.folder, "best.png");
@@ -194,9 +195,9 @@ static int draw_best(const record *r, ds_error *e)
     return rc;
 }
 
-/* ---- page ---- */
+/* ---- best.html ---- */
 
-/* Plays the best episode; an environment without a scene has none, and nothing is said. */
+/* Plays the best episode. An environment without a scene gets no page, and no message. */
 static int write_page(const record *r, ds_error *e)
 {
     ds_view_episode *episode = calloc(1, sizeof *episode);
@@ -216,7 +217,7 @@ static int write_page(const record *r, ds_error *e)
 
 /* ---- command ---- */
 
-/* What a run starts ends with it, and leaves the signals of the terminal to it. */
+/* A picture process ends with the run that started it, and leaves the terminal's signals to the run. */
 static int follow(pid_t run)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
@@ -233,7 +234,7 @@ static int follow(pid_t run)
 static int complain(int rc, const ds_error *e, const char *what)
 {
     if (rc != 0) {
-        ds_log(DS_LOG_WARNING, NULL, "no picture %s: %s", what, e->text);
+        ds_log(DS_LOG_WARNING, NULL, "cannot draw %s: %s", what, e->text);
     }
     return rc;
 }
@@ -242,12 +243,12 @@ static int draw(const request *q)
 {
     record r = {0};
     ds_error e = {0, ""};
-    int rc = complain(open_record(q->folder, &r, &e), &e, "of the run");
+    int rc = complain(open_record(q->folder, &r, &e), &e, "the run");
     int all = !q->best && !q->convergence && !q->page, status = rc;
     if (rc == 0 && r.run.evaluations > 0 && (all || q->convergence)) {
-        status = complain(draw_convergence(&r, &e), &e, "of the convergence");
+        status = complain(draw_convergence(&r, &e), &e, "the convergence");
     }
-    ds_store_close(r.store, NULL); /* which would keep its files from the run */
+    ds_store_close(r.store, NULL); /* its files would stay in the run's folder */
     r.store = NULL;
     if (rc == 0 && r.run.best_id != 0 && (all || q->best)) {
         rc = complain(draw_best(&r, &e), &e, "best.png");
@@ -263,13 +264,11 @@ static int draw(const request *q)
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const char usage[] =
-        "usage: dshost picture DIR [--best] [--convergence] [--page]\n"
-        "Draws the pictures of a run anew from its record, and prints the evaluation that best.png shows.\n"
-        "  --best         only best.png\n"
-        "  --convergence  only convergence.png and convergence.svg\n"
-        "  --page         only best.html, which plays the best episode\n"
-        "  --trust-plugin P\n"
-        "                 run this plugin where the run names it and it is not on the plugin path\n";
+        "usage: dshost picture DIR [--best] [--convergence] [--page]\nDraws the pictures of a run again from "
+        "its record, and prints the evaluation that best.png shows.\n  --best         only best.png\n  "
+        "--convergence  only convergence.png and convergence.svg\n  --page         only best.html, which "
+        "plays the best episode\n  --trust-plugin P\n                 load this plugin if the run names it "
+        "and it is not on the plugin path\n";
     const char *of = NULL;
     const ds_flag flags[] = {{"best", .set = &q->best},
                              {"convergence", .set = &q->convergence},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gradient.c - see eval_gradient.h. */
+/* eval_gradient.c - finite differences of `dshost eval --fd`. */
 #include "config.h"
 
-#include "eval/eval_gradient.h"
+#include "eval/eval.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,15 +11,15 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "difference/gradient_seam.h"
+#include "difference/gradient_claim.h"
 
-/* So many components that disagree are looked at again, whether x lies on a seam. */
+/* Number of disagreeing components that are tested for a seam. */
 enum { SEAMS = 8 };
 
 typedef struct asker {
     ds_pool *pool;
     uint64_t n;
-    int status; /* of the pool: not 0 once it failed as a whole */
+    int status; /* of the pool; not 0 once it has failed as a whole */
     ds_error error;
 } asker;
 
@@ -68,11 +68,11 @@ static int gradient_at(void *ctx, const double *x, double *grad)
     return s->status == 0 && a.known;
 }
 
-/* Components that disagree because x lies on a seam are no faults. */
+/* A disagreement because x lies on a seam is not an error. */
 static void look_for_seams(ds_gradient_table *t, const ds_around *around, const ds_gradient_claim *g)
 {
     double *room = t->count[DS_SLOPE_WRONG] > 0 ? calloc(2 * t->n, sizeof *room) : NULL;
-    const ds_beside beside = {around, g, gradient_at, room, 0};
+    const ds_seam_test beside = {around, g, gradient_at, room, 0};
     int looked = 0;
     for (uint64_t i = 0; room != NULL && i < t->n && looked < SEAMS; i++) {
         ds_quotient *q = &t->row[i];
@@ -155,12 +155,12 @@ void ds_gradient_table_print_row(const ds_gradient_table *t, uint64_t i)
         printf("  WRONG");
     }
     if (q->seam) {
-        printf("  seam: beside x the gradient is another one (%.9g on the left, %.9g on the right)", q->left,
+        printf("  seam: the gradient jumps next to x (%.9g on the left, %.9g on the right)", q->left,
                q->right);
     } else if (q->kink) {
         printf("  kink: %.9g on the left, %.9g on the right", q->left, q->right);
     } else if (q->verdict == DS_SLOPE_KINK) {
-        printf("  right at finer steps, or on one side (%.9g on the left, %.9g on the right)", q->left,
+        printf("  agrees at finer steps, or on one side (%.9g on the left, %.9g on the right)", q->left,
                q->right);
     } else if (q->verdict == DS_SLOPE_UNKNOWN) {
         printf("  undecided: jumps, noise or failures (%.9g on the left, %.9g on the right)", q->left,
@@ -171,8 +171,8 @@ void ds_gradient_table_print_row(const ds_gradient_table *t, uint64_t i)
 void ds_gradient_table_print_verdict(const ds_gradient_table *t)
 {
     printf("\nverdict   %s in %" PRIu64 " of %" PRIu64 " components",
-           t->judged ? "gradient agrees with differences" : "differences are good", t->count[DS_SLOPE_AGREES],
-           t->n - t->fixed);
+           t->judged ? "gradient agrees with differences" : "differences are precise",
+           t->count[DS_SLOPE_AGREES], t->n - t->fixed);
     if (t->count[DS_SLOPE_KINK] > 0) {
         printf(", kinks in %" PRIu64, t->count[DS_SLOPE_KINK]);
     }
@@ -226,6 +226,6 @@ int ds_gradient_table_status(const ds_gradient_table *t, const char *id, ds_erro
     return wrong == 0 ? 0
                       : ds_fail(e, DS_EXIT_CHECK,
                                 "%s: the gradient is wrong in %" PRIu64 " of %" PRIu64
-                                " components: difference quotients say something else",
+                                " components: difference quotients disagree",
                                 id, wrong, t->n);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_policy.c - see eval_policy.h. */
+/* eval_policy.c - policies of `dshost eval --policy`. */
 #include "config.h"
 
-#include "eval/eval_policy.h"
+#include "eval/eval.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,8 +50,7 @@ static int add_seeds(ds_policy_request *q, uint64_t first, uint64_t last, ds_err
 int ds_policy_request_check(ds_policy_request *q, ds_error *e)
 {
     if (q->spec == NULL && (q->seed_spec != NULL || q->stochastic)) {
-        return ds_fail(e, DS_EXIT_USAGE, "%s belongs to --policy",
-                       q->stochastic ? "--stochastic" : "--seeds");
+        return ds_fail(e, DS_EXIT_USAGE, "%s needs --policy", q->stochastic ? "--stochastic" : "--seeds");
     }
     char *copy = q->seed_spec != NULL ? strdup(q->seed_spec) : NULL, *rest = copy;
     int rc = q->seed_spec != NULL && copy == NULL ? ds_no_memory(e) : 0;
@@ -78,7 +77,7 @@ void ds_policy_request_clear(ds_policy_request *q)
 
 /* ---- the policy ---- */
 
-/* The run's folder that a file lies in, to be freed, or NULL. */
+/* The folder of the run that contains a file, to be freed, or NULL. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -92,7 +91,7 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-/* The environment that is written in the file. */
+/* Adds the environment stored in the file. */
 static int adopt_file(const ds_policy *p, ds_settings *settings, ds_error *e)
 {
     ds_settings from = {0};
@@ -120,9 +119,8 @@ int ds_policy_open(const ds_policy_request *q, ds_settings *settings, ds_policy 
     int rc = path == NULL ? ds_no_memory(e) : 0;
     if (rc == 0 && is_run && access(path, F_OK) != 0) {
         rc = ds_fail(e, DS_EXIT_CONFIG,
-                     "%.300s: the run has left no policy (policy.npz): ppo, sac, apg and shac do, when they "
-                     "end; dshost "
-                     "resume makes it anew where the run was killed",
+                     "%.300s: the run has no policy (policy.npz): ppo, sac, apg and shac write one when they "
+                     "end; if the run was killed, dshost resume writes it",
                      q->spec);
     }
     rc = rc != 0 ? rc : ds_policy_read(p, path, e);
@@ -143,11 +141,10 @@ int ds_policy_episodes(const ds_policy_request *q, ds_pool *pool, const char *id
     const uint64_t count = q->seeds > 0 ? q->seeds : 1;
     int rc = ds_policy_check(p, id, env, e);
     if (rc == 0 && q->seeds > 0 && !env->stochastic && !q->stochastic) {
-        rc = ds_fail(
-            e, DS_EXIT_USAGE,
-            "--seeds: %s has no noise with these parameters, so that all episodes are the same; --set "
-            "env.KEY=VALUE makes others, and --stochastic draws the actions",
-            id);
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "--seeds: %s has no noise with these parameters, so all episodes are the same: use "
+                     "other parameters (--set env.KEY=VALUE), or draw the actions (--stochastic)",
+                     id);
     }
     *played = rc == 0 ? calloc(count, sizeof **played) : NULL;
     rc = rc == 0 && *played == NULL ? ds_no_memory(e) : rc;
@@ -173,7 +170,7 @@ void ds_policy_print(const ds_policy_request *q, const ds_policy *p, const ds_pl
     printf("\n");
 }
 
-/* The losses of episodes that have not failed; returns their number. */
+/* Collects the losses of episodes that have not failed; returns their number. */
 static uint64_t losses(const ds_policy_request *q, const ds_played *played, double *out)
 {
     uint64_t good = 0;

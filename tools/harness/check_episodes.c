@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_episodes.c - the problems of the conformance kit as episodes, for optimizers that step through them:
- * each step sets one or two variables, those to come stand at the start point, and the reward is by how much
- * the loss falls. */
+/* check_episodes.c - the small problems as episodes, for optimizers that use stepwise control. Each step sets
+ * one or two variables, later ones stay at the start point, and the reward is the decrease of the loss. */
 #include "config.h"
 
-#include "harness/check_episodes.h"
+#include "harness/check_watch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 enum { LANES = 64, N_OBS = 2 };
 
-/* The structs of a call, in our own size. */
+/* The structs of a call, converted to our size. */
 typedef struct call {
     ds_step_rows rows;
     ds_step_results results;
@@ -28,12 +27,12 @@ typedef struct back_call {
 
 typedef struct lane {
     int open;
-    uint32_t ended; /* DS_STEPS_*: the episode that was here last */
+    uint32_t ended; /* DS_STEPS_*: how the last episode in this lane ended */
     uint64_t t;
-    double loss; /* with the variables so far */
+    double loss; /* with the variables set so far */
     double x[DS_CHECK_MAX_N];
-    /* Of a sweep: the step gone back over last, UINT64_MAX = none; adjoints of the variables and of the loss
-     * before it. */
+    /* For a backward sweep: the last step covered (UINT64_MAX = none), and the adjoints of the variables and
+     * of the loss before it. */
     uint64_t back;
     double x_bar[DS_CHECK_MAX_N], loss_bar;
     int held, failed;
@@ -47,7 +46,7 @@ typedef struct ds_check_episodes {
     lane lane[LANES];
 } ds_check_episodes;
 
-/* A row with a lane where it must not be. */
+/* Reports a row whose lane is in the wrong state. */
 static void wrong_lane(ds_check_watch *w, uint64_t row, uint64_t at, int twice)
 {
     const ds_check_episodes *s = w->episodes;
@@ -55,19 +54,17 @@ static void wrong_lane(ds_check_watch *w, uint64_t row, uint64_t at, int twice)
     ds_check_breach(w, "row %llu: lane %llu is %s", (unsigned long long)row, (unsigned long long)at,
                     at >= LANES                    ? "out of range"
                     : twice                        ? "named twice"
-                    : s->lane[at].open             ? "taken by an open episode"
-                    : ended == DS_STEPS_TRUNCATED  ? "without an episode: its last one was truncated"
-                    : ended == DS_STEPS_TERMINATED ? "without an episode: its last one has terminated"
+                    : s->lane[at].open             ? "in use by an open episode"
+                    : ended == DS_STEPS_TRUNCATED  ? "without an episode: the last one was truncated"
+                    : ended == DS_STEPS_TERMINATED ? "without an episode: the last one has terminated"
                                                    : "without an episode");
     if (at < LANES && ended != DS_STEPS_CONTINUES) {
-        ds_check_advise(
-            w,
-            "an episode is over, and its lane free, wherever `ended` is not DS_STEPS_CONTINUES: terminated "
-            "or truncated");
+        ds_check_advise(w, "an episode is over, and its lane free, once `ended` is not DS_STEPS_CONTINUES: "
+                           "terminated or truncated");
     }
 }
 
-/* Are the rows what the contract says? */
+/* Do the rows keep the contract? */
 static int sound_rows(ds_check_watch *w, const call *c, int stepping)
 {
     const ds_step_rows *r = &c->rows;
@@ -76,7 +73,7 @@ static int sound_rows(ds_check_watch *w, const call *c, int stepping)
     uint64_t seen = 0;
     if (r->count < 1 || r->count > LANES || r->lane == NULL || out->obs == NULL ||
         (stepping && (r->action == NULL || out->reward == NULL || out->ended == NULL || out->loss == NULL))) {
-        ds_check_breach(w, "rows of episodes without lanes or without room for the answers");
+        ds_check_breach(w, "a call for episodes without lanes or without room for results");
         return 0;
     }
     for (uint64_t k = 0; k < r->count; k++) {
@@ -100,12 +97,11 @@ static int sound_actions(ds_check_watch *w, const ds_step_rows *r)
             uint64_t variable = s->lane[r->lane[k]].t * m + i;
             double a = r->action[k * m + i];
             if (!(a >= w->problem.lower[variable] && a <= w->problem.upper[variable])) {
-                ds_check_breach(w, "episode %llu: the action %s is outside of its bounds %s..%s",
+                ds_check_breach(w, "episode %llu: action %s is outside of its bounds %s..%s",
                                 (unsigned long long)w->s->used, DS_TEXT_OF(a),
                                 DS_TEXT_OF(w->problem.lower[variable]),
                                 DS_TEXT_OF(w->problem.upper[variable]));
-                ds_check_advise(
-                    w, "an action has the bounds of the variables that it stands for; cut it to them");
+                ds_check_advise(w, "an action has the bounds of its variables: clip it to them");
                 return 0;
             }
         }
@@ -113,7 +109,7 @@ static int sound_actions(ds_check_watch *w, const ds_step_rows *r)
     return 1;
 }
 
-/* The loss at x, whose variables behind the steps taken stand at the start point. */
+/* The loss at x; variables of later steps are at the start point. */
 static double value_of(const ds_check_search *s, const double *x)
 {
     double chance = (double)(ds_check_hash_row(x, s->n, 77) >> 12) * 0x1p-52;
@@ -158,11 +154,11 @@ static ds_status episodes_begin(const ds_objective *objective, const ds_step_row
         *done = 0;
     }
     if (w->stopped) {
-        return ds_check_asked_after(w);
+        return ds_check_called_after(w);
     }
     read_rows(w, rows, results, done, 0, &c);
-    /* Time ends a search as a number of evaluations does, that of the episodes begun: a repetition that is
-     * given the number then ends at the same place, between episodes. */
+    /* Running out of time ends a search like a budget, namely the episodes begun so far: a repetition with
+     * this budget then ends at the same place, between episodes. */
     if (ds_check_time_is_up(w) && s->used + e->open < limit) {
         limit = s->stop_after = s->used + e->open;
     }
@@ -186,7 +182,7 @@ static ds_status episodes_begin(const ds_objective *objective, const ds_step_row
     return DS_OK;
 }
 
-/* Episodes that fail do so with their first step, or with their last one. */
+/* Failing episodes fail in their first or last step. */
 static int fails(const ds_check_watch *w, const lane *l)
 {
     const ds_check_search *s = w->s;
@@ -196,7 +192,7 @@ static int fails(const ds_check_watch *w, const lane *l)
                                            : s->failure == DS_CHECK_FAIL_SOME && last && chance < 0.3;
 }
 
-/* How the step ends an episode that has not failed. */
+/* How this step ends an episode that has not failed. */
 static uint32_t end_of(const ds_check_watch *w, const lane *l)
 {
     const ds_check_search *s = w->s;
@@ -252,7 +248,7 @@ static ds_status episodes_step(const ds_objective *objective, const ds_step_rows
         *done = 0;
     }
     if (w->stopped) {
-        return ds_check_asked_after(w);
+        return ds_check_called_after(w);
     }
     read_rows(w, rows, results, done, 1, &c);
     if (ds_check_is_hurried(w)) {
@@ -265,7 +261,7 @@ static ds_status episodes_step(const ds_objective *objective, const ds_step_rows
     return DS_OK;
 }
 
-/* ---- backwards ---- */
+/* ---- backward sweeps ---- */
 
 static int sound_back(ds_check_watch *w, const back_call *c)
 {
@@ -274,7 +270,7 @@ static int sound_back(ds_check_watch *w, const back_call *c)
     uint64_t seen = 0;
     if (r->count < 1 || r->count > LANES || r->lane == NULL || r->step == NULL || r->reward_bar == NULL ||
         r->obs_bar == NULL || c->results.action_bar == NULL || c->results.outcome == NULL) {
-        ds_check_breach(w, "rows that go backwards without lanes or without room for the answers");
+        ds_check_breach(w, "a backward call without lanes or without room for results");
         return 0;
     }
     for (uint64_t k = 0; k < r->count; k++) {
@@ -284,8 +280,7 @@ static int sound_back(ds_check_watch *w, const back_call *c)
             (step != l->t - 1 && (l->back == UINT64_MAX || step + 1 != l->back))) {
             ds_check_breach(w, "row %llu: lane %llu cannot go back over step %llu", (unsigned long long)k,
                             (unsigned long long)at, (unsigned long long)step);
-            ds_check_advise(w,
-                            "a sweep begins with the last step taken, and goes back one step in each call");
+            ds_check_advise(w, "a sweep begins at the last step taken and goes back one step per call");
             return 0;
         }
         seen |= (uint64_t)1 << at;
@@ -298,8 +293,8 @@ static int sound_back(ds_check_watch *w, const back_call *c)
     return 1;
 }
 
-/* The reward of a step is the loss before it less that behind it; each is the value of the problem with the
- * variables of later steps at the start point. */
+/* The reward of a step is the loss before it minus the loss after it, each with later variables at the start
+ * point. */
 static void back_row(ds_check_watch *w, const back_call *c, uint64_t k)
 {
     const ds_back_rows *r = &c->rows;
@@ -344,16 +339,16 @@ static ds_status episodes_back(const ds_objective *objective, const ds_back_rows
 {
     ds_check_watch *w = objective->ctx;
     back_call c;
-    ds_error why = {0, "rows, results or done of a call that goes backwards is NULL"};
+    ds_error why = {0, "rows, results or done of a backward call is NULL"};
     if (done != NULL) {
         *done = 0;
     }
     if (w->stopped) {
-        return ds_check_asked_after(w);
+        return ds_check_called_after(w);
     }
     if (rows == NULL || results == NULL || done == NULL ||
-        DS_SIZED_READ(&c.rows, rows, DS_BACK_ROWS_SIZE_1_0, "", "the rows that go backwards", &why) != 0 ||
-        DS_SIZED_READ(&c.results, results, DS_BACK_RESULTS_SIZE_1_0, "", "the results of going backwards",
+        DS_SIZED_READ(&c.rows, rows, DS_BACK_ROWS_SIZE_1_0, "", "the rows of a backward call", &why) != 0 ||
+        DS_SIZED_READ(&c.results, results, DS_BACK_RESULTS_SIZE_1_0, "", "the results of a backward call",
                       &why) != 0) {
         ds_check_breach(w, "%s", why.text);
         longjmp(w->cut, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_host.c - recording host services, raw environment instances and the comparison of their answers. */
+/* check_host.c - recording host services, raw environment instances, and comparison of their results. */
 #include "config.h"
 
 #include "base/text.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/answer.h"
-#include "harness/check_flight.h"
+#include "harness/check_crash.h"
 
 /* ---- host services ---- */
 
@@ -44,7 +44,7 @@ static uint32_t host_stop(const ds_host *host)
     return atomic_load(&of(host)->stop) != 0;
 }
 
-/* Does this question for a parameter fail on purpose? */
+/* Does this parameter query fail on purpose? */
 static int inject(ds_check_host *h)
 {
     h->getters++;
@@ -55,7 +55,7 @@ static int inject(ds_check_host *h)
     return 0;
 }
 
-static ds_status asked(ds_check_host *h, const char *name, ds_status status)
+static ds_status note_undeclared(ds_check_host *h, const char *name, ds_status status)
 {
     if (status != DS_OK && h->undeclared++ == 0) {
         snprintf(h->undeclared_name, sizeof h->undeclared_name, "%s", name);
@@ -66,25 +66,26 @@ static ds_status asked(ds_check_host *h, const char *name, ds_status status)
 static ds_status host_int(const ds_host *host, const char *name, int64_t *out)
 {
     ds_check_host *h = of(host);
-    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_int(h->services.params, name, out));
+    return inject(h) ? DS_E_PARAM : note_undeclared(h, name, ds_params_int(h->services.params, name, out));
 }
 
 static ds_status host_real(const ds_host *host, const char *name, double *out)
 {
     ds_check_host *h = of(host);
-    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_real(h->services.params, name, out));
+    return inject(h) ? DS_E_PARAM : note_undeclared(h, name, ds_params_real(h->services.params, name, out));
 }
 
 static ds_status host_text(const ds_host *host, const char *name, const char **out)
 {
     ds_check_host *h = of(host);
-    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_text(h->services.params, name, out));
+    return inject(h) ? DS_E_PARAM : note_undeclared(h, name, ds_params_text(h->services.params, name, out));
 }
 
 static ds_status host_list(const ds_host *host, const char *name, const double **out, uint64_t *count)
 {
     ds_check_host *h = of(host);
-    return inject(h) ? DS_E_PARAM : asked(h, name, ds_params_list(h->services.params, name, out, count));
+    return inject(h) ? DS_E_PARAM
+                     : note_undeclared(h, name, ds_params_list(h->services.params, name, out, count));
 }
 
 static ds_status host_array(const ds_host *host, const char *name, const double **data, uint64_t *ndim,
@@ -92,7 +93,7 @@ static ds_status host_array(const ds_host *host, const char *name, const double 
 {
     ds_check_host *h = of(host);
     return inject(h) ? DS_E_PARAM
-                     : asked(h, name, ds_params_array(h->services.params, name, data, ndim, shape));
+                     : note_undeclared(h, name, ds_params_array(h->services.params, name, data, ndim, shape));
 }
 
 static ds_status host_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap,
@@ -111,8 +112,8 @@ int ds_check_host_open(ds_check *c, const ds_settings *settings, uint64_t seed, 
 
     memset(h, 0, sizeof *h);
     if (ds_params_make(c->module->plugin->desc->params, c->module->id, settings, section, &params, &e) != 0) {
-        ds_check_fail(c, "no instance can be made: %s", e.text);
-        ds_check_hint(c, "give what is missing with --set env.NAME=VALUE or --set opt.NAME=VALUE");
+        ds_check_fail(c, "cannot create an instance: %s", e.text);
+        ds_check_hint(c, "set the missing parameter with --set env.NAME=VALUE or --set opt.NAME=VALUE");
         return 0;
     }
     ds_services_init(&h->services, c->module, params, seed, threads, NULL);
@@ -146,30 +147,32 @@ void ds_check_host_close(ds_check_host *h)
     ds_services_clear(&h->services);
 }
 
-void ds_check_host_look(ds_check *c, const ds_check_host *h)
+void ds_check_host_check(ds_check *c, const ds_check_host *h)
 {
     const unsigned char *p = (const unsigned char *)h->host + sizeof *h->host;
     for (size_t i = 0; i < h->extra; i++) {
         if (p[i] != EXTRA_BYTE) {
-            ds_check_fail(c, "the plugin wrote behind the part of ds_host that it knows");
+            ds_check_fail(c, "the plugin wrote past the end of the ds_host that its ABI version defines");
             return;
         }
     }
 }
 
-void ds_check_said_why(ds_check *c, const ds_check_host *h, const char *function, ds_status status)
+void ds_check_error_explained(ds_check *c, const ds_check_host *h, const char *function, ds_status status)
 {
     if (status > 0 || status < DS_E_NUMERIC) {
-        ds_check_fail(c, "%s returned %d, which is no error status", function, (int)status);
+        ds_check_fail(c, "%s returned %d, which is not an error status", function, (int)status);
         ds_check_hint(c, "return one of DS_E_*");
     }
-    /* A getter that failed has told the host why already; the plugin may just pass it on. */
+    /* After a failed getter the host already knows the reason; the plugin may just pass the status on. */
     if (h->errors == 0 && h->injected + h->undeclared == 0) {
-        ds_check_fail(c, "%s returned %s without a word", function, ds_status_name(status));
-        ds_check_hint(c,
-                      "call host->error(host, status, line) first: which value, what is allowed, what to do");
+        ds_check_fail(c, "%s returned %s without calling host->error()", function, ds_status_name(status));
+        ds_check_hint(
+            c,
+            "call host->error(host, status, line) first: which value is wrong, what is allowed, what to do");
     } else if (h->errors > 0 && (h->error_text[0] == '\0' || strchr(h->error_text, '\n') != NULL)) {
-        ds_check_fail(c, "%s explained itself with \"%.80s\": one line of text without a newline is wanted",
+        ds_check_fail(c,
+                      "%s explained its error with \"%.80s\": expected one non-empty line without a newline",
                       function, h->error_text);
     }
 }
@@ -181,18 +184,18 @@ static int is_inexact(const ds_check *c)
     return (c->module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
 }
 
-static int ask_environment(ds_check *c, ds_check_env *env)
+static int read_environment(ds_check *c, ds_check_env *env)
 {
     ds_env_info info = {.struct_size = sizeof info, .loss_floor = -INFINITY};
     ds_status st = env->vt->info(env->self, &info);
     if (st != DS_OK || info.n < 1 || info.n > DS_MAX_VARIABLES) {
-        ds_check_fail(c, "info() returned %s and n = %llu; DS_OK and 1 to %u variables are possible",
+        ds_check_fail(c, "info() returned %s and n = %llu; expected DS_OK and 1 to %u variables",
                       ds_status_name(st), (unsigned long long)info.n, DS_MAX_VARIABLES);
         return 0;
     }
     if (!(isfinite(info.tolerance) && info.tolerance >= 0) || (info.tolerance > 0 && !is_inexact(c))) {
-        ds_check_fail(c, "info() says a tolerance of %g", info.tolerance);
-        ds_check_hint(c, "with DS_ENV_INEXACT it is finite and at least 0, without the flag 0");
+        ds_check_fail(c, "info() reports tolerance = %g", info.tolerance);
+        ds_check_hint(c, "with DS_ENV_INEXACT it is finite and at least 0; without this flag it is 0");
         return 0;
     }
     env->n = info.n;
@@ -245,7 +248,7 @@ int ds_check_env_open(ds_check *c, uint32_t threads, ds_check_env *env)
         ds_check_fail(c, "create() returned %s%s: %.300s", ds_status_name(st),
                       st == DS_OK ? " and a NULL instance" : "", env->h.error_text);
         env->self = NULL;
-    } else if (ask_environment(c, env)) {
+    } else if (read_environment(c, env)) {
         return 1;
     }
     ds_check_env_close(env);
@@ -262,11 +265,16 @@ void ds_check_env_close(ds_check_env *env)
     memset(env, 0, sizeof *env);
 }
 
-/* ---- answers ---- */
+const void *ds_check_extension(const ds_check_env *env, const char *id)
+{
+    return env->vt->get_extension != NULL ? env->vt->get_extension(env->self, id) : NULL;
+}
+
+/* ---- results of evaluations ---- */
 
 double ds_check_poison(void)
 {
-    const uint64_t bits = 0x7ff8dead5eed5eedu; /* a quiet NaN that no computation makes */
+    const uint64_t bits = 0x7ff8dead5eed5eedu; /* a quiet NaN that no computation produces */
     double v;
     memcpy(&v, &bits, sizeof v);
     return v;
@@ -279,7 +287,7 @@ int ds_check_is_poison(double v)
 }
 
 void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64_t noise_key, double *grad,
-                       ds_check_answer *a)
+                       ds_check_result *a)
 {
     memset(a, 0, sizeof *a);
     a->io = (ds_eval){.want = want,
@@ -302,21 +310,20 @@ void ds_check_evaluate(ds_check_env *env, const double *x, uint32_t want, uint64
     a->seconds = ds_check_worked() - begin;
 }
 
-void ds_check_call(ds_check_env *env, const double *x, int gradient, ds_check_answer *a)
+void ds_check_call(ds_check_env *env, const double *x, int gradient, ds_check_result *a)
 {
     gradient = gradient && env->has_gradient;
     ds_check_evaluate(env, x, gradient ? DS_WANT_GRAD : 0, 0, gradient ? env->g : NULL, a);
 }
 
-static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_check_answer *a,
-                             const char *where)
+static void check_gradient(ds_check *c, const ds_check_env *env, const ds_check_result *a, const char *where)
 {
     const double *g = a->io.grad;
     if ((a->io.want & DS_WANT_GRAD) == 0 || a->io.outcome != DS_EVAL_OK) {
         return;
     }
     if (a->io.grad_kind == DS_GRAD_NONE || a->io.grad_kind > DS_GRAD_SMOOTHED) {
-        ds_check_fail(c, "%s: a gradient was wanted, but grad_kind is %u", where, a->io.grad_kind);
+        ds_check_fail(c, "%s: a gradient was requested, but grad_kind is %u", where, a->io.grad_kind);
         ds_check_hint(c, "set grad_kind to DS_GRAD_ADJOINT, _FORWARD, _FD or _SMOOTHED");
     }
     for (uint64_t i = 0; i < env->n; i++) {
@@ -327,29 +334,28 @@ static void look_at_gradient(ds_check *c, const ds_check_env *env, const ds_chec
             return;
         }
         if (!isfinite(g[i])) {
-            ds_check_fail(c, "%s: entry %llu of the gradient is %g, and the outcome says ok", where,
+            ds_check_fail(c, "%s: entry %llu of the gradient is %g although the outcome is ok", where,
                           (unsigned long long)i, g[i]);
-            ds_check_hint(
-                c, "report a broken gradient with outcome DS_EVAL_BAD_GRAD; often it is 0/0 or sqrt'(0)");
+            ds_check_hint(c, "report an invalid gradient with outcome DS_EVAL_BAD_GRAD; frequent causes are "
+                             "0/0 and sqrt'(0)");
             return;
         }
     }
 }
 
-int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_answer *a, const char *where)
+int ds_check_result_check(ds_check *c, const ds_check_env *env, const ds_check_result *a, const char *where)
 {
     const ds_eval *io = &a->io;
     if (a->status != DS_OK) {
         ds_check_fail(c, "%s: evaluate() returned %s: %.200s", where, ds_status_name(a->status),
                       env->h.error_text);
-        ds_check_hint(
-            c,
-            "a point that cannot be simulated is DS_OK with outcome DS_EVAL_DIVERGED or DS_EVAL_INFEASIBLE");
+        ds_check_hint(c, "for a point that cannot be simulated, return DS_OK and set the outcome to "
+                         "DS_EVAL_DIVERGED or DS_EVAL_INFEASIBLE");
         return 0;
     }
     if (io->cost_steps > DS_COST_MAX) {
         ds_check_fail(c, "%s: cost_steps is %llu, more than 2^53", where, (unsigned long long)io->cost_steps);
-        ds_check_hint(c, "count the steps that were simulated, or leave it 0");
+        ds_check_hint(c, "set it to the number of simulated steps, or leave it 0");
     }
     if (io->outcome > DS_EVAL_INFEASIBLE) {
         ds_check_fail(c,
@@ -361,27 +367,27 @@ int ds_check_answer_look(ds_check *c, const ds_check_env *env, const ds_check_an
     }
     if (io->outcome >= DS_EVAL_DIVERGED) {
         if (!(isinf(io->loss) && io->loss > 0)) {
-            ds_check_fail(c, "%s: outcome %s comes with the loss %.17g", where, ds_outcome_name(io->outcome),
-                          io->loss);
-            ds_check_hint(c, "where there is no loss, set it to INFINITY");
+            ds_check_fail(c, "%s: the outcome is %s, but the loss is %.17g", where,
+                          ds_outcome_name(io->outcome), io->loss);
+            ds_check_hint(c, "set the loss to INFINITY where there is none");
         }
         return 0;
     }
     if (!isfinite(io->loss)) {
         ds_check_fail(c,
                       ds_check_is_poison(io->loss) ? "%s: evaluate() did not set the loss"
-                                                   : "%s: the loss is %g and the outcome says ok",
+                                                   : "%s: the loss is %g although the outcome is ok",
                       where, io->loss);
-        ds_check_hint(
-            c, "test isfinite(loss) at the end: if not, outcome = DS_EVAL_DIVERGED and loss = INFINITY");
+        ds_check_hint(c, "test isfinite(loss) at the end: if it is not, set outcome = DS_EVAL_DIVERGED and "
+                         "loss = INFINITY");
         return 0;
     }
     if (io->loss < env->loss_floor) {
         ds_check_fail(c, "%s: the loss %s is below loss_floor %s of info()", where, DS_TEXT_OF(io->loss),
                       DS_TEXT_OF(env->loss_floor));
-        ds_check_hint(c, "loss_floor is a proven lower bound; say -INFINITY where none is known");
+        ds_check_hint(c, "loss_floor is a proven lower bound; use -INFINITY if none is known");
     }
-    look_at_gradient(c, env, a, where);
+    check_gradient(c, env, a, where);
     return 1;
 }
 
@@ -394,7 +400,7 @@ static double longest(const ds_check *c, const double *grad, uint64_t n)
     return size;
 }
 
-ds_check_bits ds_check_answer_bits(const ds_check *c, const ds_check_answer *a, uint64_t n)
+ds_check_bits ds_check_result_bits(const ds_check *c, const ds_check_result *a, uint64_t n)
 {
     ds_check_bits b = {0, 0};
     memcpy(&b.loss, &a->io.loss, sizeof b.loss);
@@ -411,7 +417,7 @@ ds_check_bits ds_check_answer_bits(const ds_check *c, const ds_check_answer *a, 
     return b;
 }
 
-/* Numbers whose bits differ are apart, whatever their values say. */
+/* Numbers with different bits have a distance above 0 even if their values are equal. */
 static double relative(double difference, double size)
 {
     return isfinite(difference) && size > 0 ? fmax(difference / size, DBL_MIN) : (double)INFINITY;
@@ -435,7 +441,7 @@ static double gradient_distance(const ds_check *c, const double *a, const double
     return relative(difference, size);
 }
 
-double ds_check_distance(const ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n,
+double ds_check_distance(const ds_check *c, const ds_check_result *a, const ds_check_result *b, uint64_t n,
                          int grad)
 {
     if (a->status != b->status || a->io.outcome != b->io.outcome) {
@@ -452,9 +458,9 @@ int ds_check_near(ds_check *c, double distance)
     return distance <= c->tolerance;
 }
 
-int ds_check_is_reference(ds_check *c, const ds_check_answer *a, uint64_t n, int grad)
+int ds_check_is_reference(ds_check *c, const ds_check_result *a, uint64_t n, int grad)
 {
-    ds_check_bits is = ds_check_answer_bits(c, a, n), was = c->options->reference;
+    ds_check_bits is = ds_check_result_bits(c, a, n), was = c->options->reference;
     double before, sizes[2];
     memcpy(&before, &was.loss, sizeof before);
     if (!ds_check_near(c, ds_check_loss_distance(before, a->io.loss)) || !grad || a->io.grad == NULL) {
@@ -465,7 +471,7 @@ int ds_check_is_reference(ds_check *c, const ds_check_answer *a, uint64_t n, int
     return is_inexact(c) ? ds_check_near(c, ds_check_loss_distance(sizes[0], sizes[1])) : is.grad == was.grad;
 }
 
-void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer *b, uint64_t n, int grad,
+void ds_check_same(ds_check *c, const ds_check_result *a, const ds_check_result *b, uint64_t n, int grad,
                    const char *what)
 {
     double distance = ds_check_distance(c, a, b, n, grad);
@@ -473,7 +479,8 @@ void ds_check_same(ds_check *c, const ds_check_answer *a, const ds_check_answer 
         return;
     }
     if (c->tolerance > 0 && isfinite(distance)) {
-        ds_check_fail(c, "%s: %.2g apart, and info() says a tolerance of %.2g", what, distance, c->tolerance);
+        ds_check_fail(c, "%s: %.2g apart, but info() reports a tolerance of %.2g", what, distance,
+                      c->tolerance);
         return;
     }
     if (a->status != b->status || a->io.outcome != b->io.outcome) {

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_process.c - snapshots of the process for the conformance kit: everything here is global, so a plugin
- * that changes it breaks the host or another plugin. */
+/* check_process.c - snapshots of the process, captured output, and parts of a test in a child process. All of
+ * this state is global: a plugin that changes it breaks the host or other plugins. */
+#if defined(__x86_64__)
 #include "config.h"
 
 #include "harness/check_process.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <fenv.h>
+#include <link.h>
 #include <locale.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
 #include <xmmintrin.h>
-#endif
 
-#include "harness/check_apart.h"
+#endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FOREIGN_ALLOCATOR 1
@@ -31,7 +33,7 @@
 
 extern char **environ;
 
-/* FNV-1a, continued from h. */
+/* FNV-1a, continuing from h. */
 static uint64_t hash_text(uint64_t h, const char *s)
 {
     for (; *s != '\0'; s++) {
@@ -133,7 +135,7 @@ static void compare_signals(ds_check *c, const ds_process *a, const ds_process *
             a->handler[s].sa_flags != b->handler[s].sa_flags) {
             ds_check_fail(c, "%s changed the handler of signal %d (%s)", who, s, strsignal(s));
             ds_check_hint(
-                c, "signals belong to the host; use host->should_stop() to learn that a run should end");
+                c, "signals belong to the host; call host->should_stop() to learn that a run should end");
         }
         if (sigismember(&a->mask, s) != sigismember(&b->mask, s)) {
             ds_check_fail(c, "%s changed the signal mask: signal %d (%s)", who, s, strsignal(s));
@@ -152,8 +154,8 @@ static void compare_fds(ds_check *c, const ds_process *a, const ds_process *b, c
         ssize_t n = readlink(link, target, sizeof target - 1);
         target[n > 0 ? n : 0] = '\0';
         ds_check_fail(c, "%s left descriptor %d open: %s", who, b->fd[i], target);
-        ds_check_hint(
-            c, "close every file and pipe before the call returns (host->resource() names data files)");
+        ds_check_hint(c, "close every file and pipe before the call returns (host->resource() gives the "
+                         "paths of data files)");
     }
     for (unsigned i = 0; i < a->fds; i++) {
         if (!has_fd(b, a->fd[i], a->fd_target[i])) {
@@ -165,38 +167,40 @@ static void compare_fds(ds_check *c, const ds_process *a, const ds_process *b, c
 void ds_process_compare(ds_check *c, const ds_process *a, const ds_process *b, const char *who)
 {
     if (a == NULL || b == NULL) {
-        ds_check_note(c, "no snapshot of the process: out of memory");
+        ds_check_note(c, "cannot take a snapshot of the process: out of memory");
         return;
     }
-    if (ds_check_alone(c)) {
+    if (ds_check_needs_process(c)) {
         ds_check_note(
-            c, "its process is its own (DS_ENV_OWN_PROCESS): what %s changed there is not looked at", who);
+            c,
+            "not examined: what %s changed in the process, which belongs to the plugin (DS_ENV_OWN_PROCESS)",
+            who);
         return;
     }
     if (a->fp_control != b->fp_control) {
         ds_check_fail(
             c, "%s changed the floating-point mode from %08x to %08x (rounding, traps, or denormals as zero)",
             who, a->fp_control, b->fp_control);
-        ds_check_hint(c,
-                      "compile and LINK without -ffast-math and -Ofast; put fesetround() and the like back");
+        ds_check_hint(c, "compile and LINK without -ffast-math and -Ofast; restore the mode after "
+                         "fesetround() and similar calls");
     }
     if (strcmp(a->cwd, b->cwd) != 0) {
         ds_check_fail(c, "%s changed the working directory from %s to %s", who, a->cwd, b->cwd);
-        ds_check_hint(c, "use absolute paths; host->resource() and PATH parameters give them");
+        ds_check_hint(c, "use absolute paths; host->resource() and PATH parameters provide them");
     }
     if (a->umask != b->umask) {
         ds_check_fail(c, "%s changed the umask from %03o to %03o", who, a->umask, b->umask);
         ds_check_hint(
-            c, "do not call umask(): it is that of all files of the process; use fchmod() on your own");
+            c, "do not call umask(), which affects all files of the process; use fchmod() on your own files");
     }
     if (strcmp(a->locale, b->locale) != 0) {
         ds_check_fail(c, "%s changed the locale from %s to %s", who, a->locale, b->locale);
         ds_check_hint(
-            c, "do not call setlocale(): it changes how the whole program reads numbers; use newlocale()");
+            c, "do not call setlocale(), which changes how the whole program reads numbers; use newlocale()");
     }
     if (a->environment != b->environment) {
         ds_check_fail(c, "%s changed the environment variables", who);
-        ds_check_hint(c, "setenv() is not safe beside other threads; pass settings as parameters");
+        ds_check_hint(c, "setenv() is not safe while other threads run; pass settings as parameters");
     }
     compare_signals(c, a, b, who);
     compare_fds(c, a, b, who);
@@ -208,10 +212,10 @@ void ds_process_compare_threads(ds_check *c, const ds_process *before, const cha
     ds_process now = {.threads = 0};
     read_status(&now);
     for (int k = 0; before != NULL && k < 20 && now.threads > before->threads; k++) {
-        nanosleep(&pause, NULL); /* one that was joined may be in the table for a moment */
+        nanosleep(&pause, NULL); /* a joined thread may stay in the table for a moment */
         read_status(&now);
     }
-    if (before != NULL && now.threads > before->threads && !ds_check_alone(c)) {
+    if (before != NULL && now.threads > before->threads && !ds_check_needs_process(c)) {
         ds_check_fail(c, "%s left %u thread%s running", who, now.threads - before->threads,
                       now.threads - before->threads == 1 ? "" : "s");
         ds_check_hint(c, "join every thread in destroy() at the latest");
@@ -253,8 +257,8 @@ static int is_inside(uintptr_t at, uintptr_t from, uint64_t size)
     return at >= from && at - from < size;
 }
 
-/* Adds what lies in from..end, in whole words. AddressSanitizer puts gaps between variables, which it lets no
- * instrumented code read. */
+/* Hashes the whole words in from..end. AddressSanitizer puts gaps between variables that instrumented code
+ * must not read. */
 __attribute__((no_sanitize("address"))) static void add_words(statics *s, uintptr_t from, uintptr_t end)
 {
     for (uintptr_t at = (from + 7) / 8 * 8; at + 8 <= end && s->bytes <= s->most; at += 8, s->bytes += 8) {
@@ -263,7 +267,8 @@ __attribute__((no_sanitize("address"))) static void add_words(statics *s, uintpt
     }
 }
 
-/* What can be written in the object of s->code, without the part that is read-only once it is loaded. */
+/* Hashes the writable segments of the object that contains s->code, except the part that is read-only after
+ * loading. */
 static int add_object(struct dl_phdr_info *object, size_t size, void *to)
 {
     statics *s = to;
@@ -301,7 +306,7 @@ uint64_t ds_process_statics(const void *code, uint64_t most)
 /* ---- output ---- */
 
 struct ds_capture {
-    int file, out, err; /* the memory file, and copies of the true descriptors 1 and 2 */
+    int file, out, err; /* the memory file, and copies of the original descriptors 1 and 2 */
 };
 
 ds_capture *ds_capture_start(void)
@@ -328,7 +333,7 @@ void ds_capture_end(ds_check *c, ds_capture *p, const char *who)
 {
     char text[121];
     if (p == NULL) {
-        ds_check_note(c, "output could not be captured");
+        ds_check_note(c, "cannot capture output: out of memory or descriptors");
         return;
     }
     fflush(stdout);
@@ -340,11 +345,117 @@ void ds_capture_end(ds_check *c, ds_capture *p, const char *who)
         text[n] = '\0';
         text[strcspn(text, "\r\n")] = '\0';
         ds_check_fail(c, "%s printed \"%s\"%s", who, text, n == (ssize_t)sizeof text - 1 ? " ..." : "");
-        ds_check_hint(c,
-                      "stdout carries the results of dshost and stderr its progress line: use host->log()");
+        ds_check_hint(
+            c, "stdout carries the results of dshost and stderr its progress line: use host->log() instead");
     }
     close(p->file);
     close(p->out);
     close(p->err);
     free(p);
+}
+
+/* ---- parts of a test in a child process ---- */
+
+/* Results of the child. */
+typedef struct letter {
+    unsigned failed, hints;
+    double tolerance, distance;
+    max_align_t arg[];
+} letter;
+
+int ds_check_needs_process(const ds_check *c)
+{
+    const ds_desc *d = c->module != NULL ? c->module->plugin->desc : NULL;
+    return d != NULL && d->kind == DS_KIND_ENV && (d->flags & DS_ENV_OWN_PROCESS) != 0;
+}
+
+static void in_child(ds_check *c, void (*fn)(ds_check *c, void *arg), letter *l)
+{
+    c->idle = NULL; /* belongs to the parent */
+    fn(c, l->arg);
+    l->failed = c->failed;
+    l->hints = c->hints;
+    l->tolerance = c->tolerance;
+    l->distance = c->distance;
+    _exit(0);
+}
+
+/* Waits for the child; returns -1 after killing it at the end of its time (0 = no limit). */
+static int await(pid_t child, double seconds)
+{
+    const struct timespec pause = {0, 1000000};
+    double end = ds_check_now() + seconds;
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(child, &status, seconds > 0 ? WNOHANG : 0)) != child) {
+        if (ended < 0 && errno != EINTR) {
+            return 1 << 8; /* the plugin reaped it: treat as exit status 1 */
+        }
+        if (seconds > 0 && ds_check_now() > end) {
+            kill(child, SIGKILL);
+            waitpid(child, &status, 0);
+            return -1;
+        }
+        if (seconds > 0) {
+            nanosleep(&pause, NULL);
+        }
+    }
+    return status;
+}
+
+/* Ends this process the way the child ended, unless that was status 0. */
+static void follow(int status)
+{
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    } else if (WEXITSTATUS(status) != 0) {
+        _exit(WEXITSTATUS(status));
+    }
+}
+
+static int forked(ds_check *c, void (*fn)(ds_check *c, void *arg), void *arg, size_t size, double seconds)
+{
+    size_t bytes = sizeof(letter) + size;
+    letter *l = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0;
+    if (l == MAP_FAILED) {
+        ds_check_fail(c, "out of memory");
+        return 1;
+    }
+    memcpy(l->arg, arg, size);
+    pid_t child = fork();
+    if (child == 0) {
+        in_child(c, fn, l);
+    }
+    if (child < 0) {
+        ds_check_fail(c, "cannot start a process for an instance: %s", strerror(errno));
+    } else if ((status = await(child, seconds)) >= 0) {
+        follow(status);
+        memcpy(arg, l->arg, size);
+        c->failed = l->failed;
+        c->hints = l->hints;
+        c->tolerance = l->tolerance;
+        c->distance = l->distance;
+    }
+    munmap(l, bytes);
+    return status >= 0;
+}
+
+void ds_check_in_child(ds_check *c, void (*fn)(ds_check *c, void *arg), void *arg, size_t size)
+{
+    if (ds_check_needs_process(c)) {
+        forked(c, fn, arg, size, 0);
+    } else {
+        fn(c, arg);
+    }
+}
+
+int ds_check_limited(ds_check *c, void (*fn)(ds_check *c, void *arg), void *arg, size_t size, double seconds)
+{
+    if (!c->options->in_process) {
+        return forked(c, fn, arg, size, seconds);
+    }
+    fn(c, arg);
+    return 1;
 }

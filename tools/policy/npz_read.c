@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npz_read.c - see npz_read.h. The directory at the end says where members are and how long; nothing is
- * believed before it is compared with the bytes that are there. Source: PKWARE, "APPNOTE.TXT", 6.3. */
+/* npz_read.c - reads .npz files. The directory at the end lists place and size of the members; every field is
+ * validated against the actual bytes. Source: PKWARE, "APPNOTE.TXT", 6.3. */
 #include "config.h"
 
 #include "policy/npz_read.h"
@@ -51,7 +51,7 @@ static int damaged(const ds_npz_reader *r, const char *why, ds_error *e)
     return ds_fail(e, DS_EXIT_CONFIG, "%.300s: not an .npz file, or damaged: %s", r->path, why);
 }
 
-/* The end record: it lies before a comment of at most 64 KiB. */
+/* Finds the end record, which may be followed by a comment of at most 64 KiB. */
 static const unsigned char *find_end(const ds_npz_reader *r)
 {
     const size_t least = r->bytes > END_BYTES + 0xffff ? r->bytes - END_BYTES - 0xffff : 0;
@@ -64,7 +64,7 @@ static const unsigned char *find_end(const ds_npz_reader *r)
     return NULL;
 }
 
-/* Where the data of a member begins whose local header is at `at`: 0 = not in the file. */
+/* Offset of the data of the member whose local header is at `at`; 0 = outside of the file. */
 static size_t data_at(const ds_npz_reader *r, size_t at)
 {
     if (at > r->bytes || r->bytes - at < LOCAL_BYTES || memcmp(r->file + at, "PK\3\4", 4) != 0) {
@@ -74,7 +74,7 @@ static size_t data_at(const ds_npz_reader *r, size_t at)
     return r->bytes - at - LOCAL_BYTES >= names ? at + LOCAL_BYTES + names : 0;
 }
 
-/* Reads the central header at p; 0, or why it is wrong. */
+/* Reads the central header at p. Returns NULL, or the error. */
 static const char *read_member(const ds_npz_reader *r, const unsigned char *p, member *m)
 {
     const size_t length = number(p + 28, 2), at = data_at(r, number(p + 42, 4));
@@ -87,18 +87,19 @@ static const char *read_member(const ds_npz_reader *r, const unsigned char *p, m
         length >= 5 && length - 4 < NAME_ROOM && memcmp(p + CENTRAL_BYTES + length - 4, ".npy", 4) == 0;
     snprintf(m->name, sizeof m->name, "%.*s", kept ? (int)length - 4 : 0, (const char *)p + CENTRAL_BYTES);
     return (number(p + 8, 2) & 1) != 0                    ? "a member is encrypted"
-           : m->method != STORED && m->method != DEFLATED ? "a member is packed in a way that is not read"
-           : m->packed == UINT32_MAX || m->bytes == UINT32_MAX ? "a member of more than 4 GiB is not read"
-           : at == 0 || r->bytes - at < m->packed              ? "a member lies outside of the file"
-           : m->method == STORED && m->packed != m->bytes      ? "a member has two lengths"
-                                                               : NULL;
+           : m->method != STORED && m->method != DEFLATED ? "a member has an unsupported compression"
+           : m->packed == UINT32_MAX || m->bytes == UINT32_MAX
+               ? "a member has more than 4 GiB, which is unsupported"
+           : at == 0 || r->bytes - at < m->packed         ? "a member lies outside of the file"
+           : m->method == STORED && m->packed != m->bytes ? "a member has two different sizes"
+                                                          : NULL;
 }
 
 static int read_directory(ds_npz_reader *r, size_t limit, ds_error *e)
 {
     const unsigned char *end = r->bytes > 0 ? find_end(r) : NULL;
     if (end == NULL) {
-        return damaged(r, "it does not end as a zip file does", e);
+        return damaged(r, "its end record is missing", e);
     }
     size_t count = number(end + 10, 2), at = number(end + 16, 4), stop = (size_t)(end - r->file), total = 0;
     r->member = count <= MEMBERS ? calloc(count + 1, sizeof *r->member) : NULL;
@@ -109,11 +110,11 @@ static int read_directory(ds_npz_reader *r, size_t limit, ds_error *e)
         member *m = &r->member[r->count];
         const unsigned char *p = r->file + at;
         if (at > stop || stop - at < CENTRAL_BYTES || memcmp(p, "PK\1\2", 4) != 0) {
-            return damaged(r, "its directory ends early", e);
+            return damaged(r, "its directory is cut off", e);
         }
         const size_t rest = number(p + 28, 2) + number(p + 30, 2) + number(p + 32, 2);
         if (stop - at - CENTRAL_BYTES < rest) {
-            return damaged(r, "its directory ends early", e);
+            return damaged(r, "its directory is cut off", e);
         }
         const char *why = read_member(r, p, m);
         total += m->bytes;
@@ -194,7 +195,7 @@ static int unpack(const member *m, unsigned char *to)
     return ended ? 0 : -1;
 }
 
-/* The bytes of a member, to be freed, and the name that messages have for it. */
+/* The bytes of a member, to be freed, and its name for messages. */
 static int take(const ds_npz_reader *r, const char *name, unsigned char **out, size_t *bytes, char label[400],
                 ds_error *e)
 {
@@ -202,7 +203,7 @@ static int take(const ds_npz_reader *r, const char *name, unsigned char **out, s
     *out = NULL;
     snprintf(label, 400, "%.300s: %s", r->path, name);
     if (m == NULL) {
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: there is no such array in the file", label);
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: the file has no such array", label);
     }
     *out = malloc(m->bytes + 1);
     *bytes = m->bytes;
@@ -218,7 +219,7 @@ static int take(const ds_npz_reader *r, const char *name, unsigned char **out, s
     if (bad || (uint32_t)crc32(0, *out, (uInt)m->bytes) != m->crc) {
         free(*out);
         *out = NULL;
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: damaged: its checksum is wrong", label);
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: damaged: wrong checksum", label);
     }
     return 0;
 }

@@ -12,17 +12,18 @@
 /* A file in memory. */
 typedef struct ds_npz_reader ds_npz_reader;
 
-/* Reads a file of at most `limit` bytes, whose members together have no more, and tests its directory.
- * Failures are DS_EXIT_CONFIG (DS_EXIT_MEMORY) with one line that names the file. */
+/* Reads a file of at most `limit` bytes, whose members have at most as many in total, and validates its
+ * directory. Fails with DS_EXIT_CONFIG or DS_EXIT_MEMORY; messages name the file. */
 int ds_npz_read(const char *path, size_t limit, ds_npz_reader **out, ds_error *e);
 
-/* The same of bytes (which are taken over, of malloc(), whatever happens); `name` stands for the file. */
+/* The same from bytes of malloc(), which are owned from now on even on failure; `name` stands for the file.
+ */
 int ds_npz_parse(void *data, size_t bytes, const char *name, size_t limit, ds_npz_reader **out, ds_error *e);
 void ds_npz_reader_free(ds_npz_reader *r);
 
 int ds_npz_has(const ds_npz_reader *r, const char *name);
 
-/* An array of numbers, all finite, and a single text (to be freed); messages begin "FILE: NAME: ". */
+/* An array of finite numbers, and a single text (to be freed); messages begin "FILE: NAME: ". */
 int ds_npz_array(const ds_npz_reader *r, const char *name, ds_array *out, ds_error *e);
 int ds_npz_text(const ds_npz_reader *r, const char *name, char **out, ds_error *e);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.c - see policy.h. */
+/* policy.c - reads policies, computes actions, and plays episodes. */
 #include "config.h"
 
 #include "policy/policy.h"
+
+#include "base/stop.h"
+#include "base/text.h"
+#include "evaluate/pool.h"
+#include "policy/npz_read.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/text.h"
-#include "policy/npz_read.h"
 
 static const size_t FILE_LIMIT = (size_t)1 << 30;
 static const double LARGEST_FEATURE = 1e6; /* of an observation */
@@ -20,12 +22,12 @@ static const uint64_t LARGEST_COUNT = (uint64_t)1 << 24;
 
 static int wrong(const ds_policy *p, const char *why, ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_CONFIG, "%.300s: not a policy that can be run: %s", p->path, why);
+    return ds_fail(e, DS_EXIT_CONFIG, "%.300s: not a policy that can be used: %s", p->path, why);
 }
 
 /* ---- reading ---- */
 
-/* A whole number of [least, most]. */
+/* An integer in [least, most]. */
 static int take_count(const ds_npz_reader *z, const ds_policy *p, const char *name, uint64_t least,
                       uint64_t most, uint64_t *out, ds_error *e)
 {
@@ -37,7 +39,7 @@ static int take_count(const ds_npz_reader *z, const ds_policy *p, const char *na
     const double v = a.data[0];
     const int fine = a.size == 1 && v >= (double)least && v <= (double)most && v == floor(v);
     ds_array_free(&a);
-    snprintf(text, sizeof text, "%s is no whole number from %" PRIu64 " to %" PRIu64, name, least, most);
+    snprintf(text, sizeof text, "%s is not a whole number from %" PRIu64 " to %" PRIu64, name, least, most);
     *out = fine ? (uint64_t)v : 0;
     return fine ? 0 : wrong(p, text, e);
 }
@@ -53,11 +55,11 @@ static int take_positive(const ds_npz_reader *z, const ds_policy *p, const char 
     *out = a.data[0];
     const int fine = a.size == 1 && *out > 0.0;
     ds_array_free(&a);
-    snprintf(text, sizeof text, "%s is no number above 0", name);
+    snprintf(text, sizeof text, "%s is not a number above 0", name);
     return fine ? 0 : wrong(p, text, e);
 }
 
-/* Which of the words it is. */
+/* Index of the word in the list. */
 static int take_word(const ds_npz_reader *z, const ds_policy *p, const char *name, const char *const *words,
                      int *out, ds_error *e)
 {
@@ -67,14 +69,14 @@ static int take_word(const ds_npz_reader *z, const ds_policy *p, const char *nam
         ++*out;
     }
     if (rc == 0 && words[*out] == NULL) {
-        snprintf(line, sizeof line, "%s = '%.60s' is none of those that are known", name, text);
+        snprintf(line, sizeof line, "%s = '%.60s' is unknown", name, text);
         rc = wrong(p, line, e);
     }
     free(text);
     return rc;
 }
 
-/* An array of rows x columns; rows = 0: any number of them. One of a single dimension is a row. */
+/* An array of rows x columns; rows = 0: any number. A one-dimensional array is one row. */
 static int take_matrix(const ds_npz_reader *z, const ds_policy *p, const char *name, uint64_t rows,
                        uint64_t columns, ds_array *out, ds_error *e)
 {
@@ -88,8 +90,8 @@ static int take_matrix(const ds_npz_reader *z, const ds_policy *p, const char *n
         return 0;
     }
     snprintf(text, sizeof text,
-             "%s is not as large as the other arrays say: %s%.0" PRIu64 "%s%" PRIu64 " numbers", name,
-             rows > 1 ? "" : "rows of ", rows > 1 ? rows : 0, rows > 1 ? " x " : "", columns);
+             "%s does not have the size that the other arrays imply: %s%.0" PRIu64 "%s%" PRIu64 " numbers",
+             name, rows > 1 ? "" : "rows of ", rows > 1 ? rows : 0, rows > 1 ? " x " : "", columns);
     return wrong(p, text, e);
 }
 
@@ -126,7 +128,7 @@ static int take_features(const ds_npz_reader *z, ds_policy *p, ds_error *e)
     return rc;
 }
 
-/* The layers: each has as many inputs as the one before has outputs. */
+/* The layers: each has as many inputs as the previous one has outputs. */
 static int take_net(const ds_npz_reader *z, ds_policy *p, ds_error *e)
 {
     uint64_t in = p->mean.size;
@@ -145,7 +147,7 @@ static int take_net(const ds_npz_reader *z, ds_policy *p, ds_error *e)
     const uint64_t wanted =
         p->noise == DS_POLICY_CLAMP || p->noise == DS_POLICY_TANH ? 2 * p->n_act : p->n_act;
     return rc == 0 && in != wanted
-               ? wrong(p, "its last layer has not the outputs that n_act and noise say", e)
+               ? wrong(p, "its last layer does not have the outputs that n_act and noise imply", e)
                : rc;
 }
 
@@ -182,7 +184,7 @@ static int take_all(const ds_npz_reader *z, ds_policy *p, ds_error *e)
     return rc == 0 && p->work == NULL ? ds_no_memory(e) : rc;
 }
 
-/* The rest of reading: z is freed. */
+/* Reads the rest of the file; z is freed. */
 static int finish(ds_policy *p, const char *name, ds_npz_reader *z, int rc, ds_error *e)
 {
     p->path = strdup(name);
@@ -232,8 +234,10 @@ int ds_policy_check(const ds_policy *p, const char *id, const ds_env_facts *env,
         return ds_fail(e, DS_EXIT_CONFIG, "%.300s: a policy for %.60s, not for %s", p->path, p->env, id);
     }
     if (env->steps.horizon == 0) {
-        return ds_fail(e, DS_EXIT_CONFIG, "%s: with these parameters it has no stepwise control (%s)", id,
-                       DS_EXT_STEPS);
+        return ds_fail(
+            e, DS_EXIT_CONFIG,
+            "%s: no stepwise control with these parameters (%s): set those that the policy was learned with",
+            id, DS_EXT_STEPS);
     }
     if (env->steps.n_obs != p->n_obs || env->steps.n_act != p->n_act) {
         return ds_fail(e, DS_EXIT_CONFIG,
@@ -252,7 +256,7 @@ static double cut(double v, double least, double most)
     return v < least ? least : v > most ? most : v;
 }
 
-/* Features are single precision in the optimizers, so that they are here. */
+/* Features are in single precision, as in the optimizers. */
 static void features(const ds_policy *p, const double *obs, uint64_t step, uint64_t horizon, double *z)
 {
     for (uint64_t k = 0; k < p->mean.size; k++) {
@@ -262,7 +266,7 @@ static void features(const ds_policy *p, const double *obs, uint64_t step, uint6
     }
 }
 
-/* y = W x + b, and f(.) of it in hidden layers. */
+/* y = W x + b, and in hidden layers its activation. */
 static void layer(const ds_policy *p, uint64_t l, const double *x, double *y)
 {
     const ds_array *w = &p->weight[l], *b = &p->bias[l];
@@ -310,9 +314,69 @@ void ds_policy_act(ds_policy *p, const double *obs, uint64_t step, uint64_t hori
     for (uint64_t k = 0; k < p->n_act; k++) {
         double a = random != NULL ? y[k] + deviation(p, k, h, y) * ds_random_normal(random) : y[k];
         a = (p->tanh_squash ? tanh(a) : a) / p->range;
-        /* Weights that overflow may make it undefined: then the middle, as in the optimizers. */
+        /* Overflowing weights may make it undefined: use the middle, as the optimizers do. */
         const double u = isnan(a) ? 0.5 : 0.5 * (cut(a, -1.0, 1.0) + 1.0);
         const double lower = p->lower.data[row * p->n_act + k], upper = p->upper.data[row * p->n_act + k];
         action[k] = cut((1.0 - u) * lower + u * upper, lower, upper);
     }
+}
+
+/* ---- playing ---- */
+
+/* Input of an episode. */
+typedef struct player {
+    const ds_pool_env *env;
+    ds_pool *pool;
+    ds_policy *policy;
+    double *x, *obs;
+} player;
+
+static int advance(player *p, const ds_played *of, uint64_t step, ds_lane_step *out, ds_error *e)
+{
+    *out = (ds_lane_step){.lane = 0, .key = of->key, .step = step, .x = p->x, .obs = p->obs};
+    int rc = ds_pool_step(p->pool, 1, out, e);
+    return rc == DS_POOL_STOPPED ? ds_fail(e, DS_EXIT_SIGINT, "stopped") : rc;
+}
+
+static int play(player *p, ds_played *of, ds_error *e)
+{
+    const ds_pool_env *env = p->env;
+    const uint64_t m = env->steps.n_act;
+    ds_random random = ds_random_open(of->seed, "policy", 0);
+    ds_lane_step out;
+    int rc = advance(p, of, 0, &out, e), ended = 0;
+    memcpy(p->x, env->x0, env->info.n * sizeof *p->x);
+    of->steps = 0;
+    while (rc == 0 && !ended && out.answer.outcome == DS_EVAL_OK) {
+        double *action = p->x + of->steps * m;
+        ds_policy_act(p->policy, p->obs, of->steps, env->steps.horizon, of->stochastic ? &random : NULL,
+                      action);
+        for (uint64_t k = 0; k < m; k++) { /* the bounds may differ from those of the policy */
+            const double lower = env->lower[of->steps * m + k], upper = env->upper[of->steps * m + k];
+            action[k] = action[k] < lower ? lower : action[k] > upper ? upper : action[k];
+        }
+        of->steps++;
+        rc = advance(p, of, of->steps, &out, e);
+        ended = out.ended != DS_STEPS_CONTINUES;
+    }
+    of->answer = out.answer;
+    return rc;
+}
+
+int ds_policy_play(ds_pool *pool, ds_policy *policy, uint64_t count, ds_played *played, double *x,
+                   ds_error *e)
+{
+    player p = {.env = ds_pool_env_of(pool), .pool = pool, .policy = policy};
+    const size_t n = p.env->info.n;
+    p.x = calloc(n + p.env->steps.n_obs, sizeof *p.x);
+    int rc = p.x == NULL ? ds_no_memory(e) : 0;
+    p.obs = p.x != NULL ? p.x + n : NULL;
+    for (uint64_t i = 0; rc == 0 && i < count; i++) {
+        rc = play(&p, &played[i], e);
+    }
+    if (rc == 0 && x != NULL) {
+        memcpy(x, p.x, n * sizeof *x);
+    }
+    free(p.x);
+    return rc;
 }

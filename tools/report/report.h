@@ -5,7 +5,7 @@
 #ifndef DS_REPORT_REPORT_H
 #define DS_REPORT_REPORT_H
 
-#include "episode/best_episode.h"
+#include "episode/episode.h"
 #include "results/results.h"
 #include "stats/aggregate.h"
 #include "stats/friedman.h"

@@ -92,10 +92,10 @@ done
 result $? "an instance that does not offer them is refused, too"
 
 # ---- the kit ----
-status 0 "a sound environment passes" "$dshost" check "$faulty_rl" --only rl.gradient
+status 0 "a sound environment passes" "$dshost" check "$faulty_rl" --only steps.gradient
 for fault in sign nan unwritten error segv eager; do
-    "$dshost" check "$faulty_rl" --set env.back=$fault --set env.share=1 --only rl.gradient,rl.sweeps >"$tmp/out" 2>"$tmp/err"
-    [ $? -eq 8 ] && grep -q "^not ok.*rl.[gs]" "$tmp/out"
+    "$dshost" check "$faulty_rl" --set env.back=$fault --set env.share=1 --only steps.gradient,steps.sweeps >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 8 ] && grep -q "^not ok.*steps.[gs]" "$tmp/out"
     result $? "the kit refuses: $fault"
 done
 finish

@@ -32,7 +32,7 @@ grep -qx 'isolation = process' failing/failure-0001.ini && ! grep -q gdb failing
 result $? "the file that repeats a failure does so in a process of its own"
 status 5 "as it must" "$dshost" eval --config failing/failure-0001.ini
 unset DS_TEST_LIMIT
-"$dshost" help "$alone" >out 2>err && grep -q '^Each instance gets a process to itself' out
+"$dshost" help "$alone" >out 2>err && grep -q '^Each instance needs its own process' out
 result $? "help says so"
 
 # ---- exact to a tolerance ----
@@ -72,7 +72,7 @@ refuses 4 "moon needs org.example.moon/1, which analytic does not have; use anot
     "an unknown need of an optimizer" "$dshost" --env analytic --opt ./moon.so --budget 5 --out none
 refuses 4 "lbfgsb needs gradients, which ffi does not have" "gradients" "$dshost" --env ffi --opt lbfgsb --budget 5 --out none
 "$dshost" help lbfgsb >out 2>err && grep -qx 'Needs gradients\.' out && "$dshost" help turbo >out 2>err &&
-    grep -q '^Makes use of gradients' out
+    grep -q '^Uses gradients' out
 result $? "help tells needs and uses"
 "$dshost" help lm --json >out 2>err && grep -q '"uses": *\[ *"ds.env.residuals/1"' out && "$dshost" list >out 2>err &&
     grep -q '^  lbfgsb .*\[needs gradients\]$' out && grep -q '^  turbo .*\[uses gradients\]$' out

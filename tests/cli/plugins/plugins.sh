@@ -127,7 +127,7 @@ has "  input   joint_rate.1-2       [rad/s]" "with their inputs"
 good "help --set --json" help double_pendulum --set env.variant=damping --json
 has '{"name": "joint_torque", "kind": "output", "count": 2, "unit": "N m",' "has them"
 bad 2 "help: --set opt.j=3: expected env.NAME=VALUE" help double_pendulum --set opt.j=3
-bad 2 "help: --set: rand is an optimizer, which poses no problem" help rand --set env.dim=3
+bad 2 "help: --set: rand is an optimizer, which has no problem to describe" help rand --set env.dim=3
 good "help with a setting that is none" help bounce --set env.colour=red
 has "With these settings it cannot be used: " "says so"
 bad 3 "colour" help bounce --set env.colour=red --json
@@ -140,7 +140,7 @@ if grep -q '^plugin_path  *none' out; then
     [ $status -eq 1 ] && grep -q '^plugins  *0$' out && grep -q "^not_there  *$tmp/alone/.local/lib/diffsim" out
     result $? "a program without plugins: doctor ends with 1"
     HOME=$tmp/alone run alone/dshost list
-    [ $status -eq 0 ] && grep -q '^no plugins were found; these folders were searched:' out && grep -q "^  $tmp/alone/.local/lib/diffsim (not there)" out
+    [ $status -eq 0 ] && grep -q '^no plugins were found; these folders were searched:' out && grep -q "^  $tmp/alone/.local/lib/diffsim (missing)" out
     result $? "and list says where it searched"
 elif grep -q '^plugin_path  */' out; then
     skip "a program without plugins: a copy is installed at the prefix, so it finds those"

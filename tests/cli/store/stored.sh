@@ -98,7 +98,7 @@ if command -v sqlite3 >/dev/null; then
 
     # ---- everything at once, and format 1 ----
     status 6 "doctor looks at every row" "$dshost" doctor set
-    grep -q "records *set/a: 60 evaluations, each as it was written" "$tmp/out" && grep -q "set/b/run.sqlite: damaged: eval 3 " "$tmp/out" &&
+    grep -q "records *set/a: 60 evaluations, intact" "$tmp/out" && grep -q "set/b/run.sqlite: damaged: eval 3 " "$tmp/out" &&
         grep -q "^dshost: error: 1 record is damaged" "$tmp/err"
     result $? "and says of each record how it is"
     "$dshost" landscape --env analytic --grid 3 --out map >/dev/null 2>&1
@@ -144,7 +144,7 @@ if command -v sqlite3 >/dev/null; then
     fi
     rm -r maps_of set/map
     status 6 "a folder that is not there" "$dshost" doctor good nosuch
-    grep -q "records *good: 60 evaluations, each as it was written" "$tmp/out" && grep -q "^dshost: error: nosuch: No such file" "$tmp/err"
+    grep -q "records *good: 60 evaluations, intact" "$tmp/out" && grep -q "^dshost: error: nosuch: No such file" "$tmp/err"
     result $? "the one before it is looked at"
     mkdir no_records && told=$("$dshost" doctor no_records 2>&1 >/dev/null)
     [ "${told#dshost: error: no_records holds no run and no landscape}" != "$told" ]
@@ -415,7 +415,7 @@ awk -F, 'NR > 1 && $1 != NR - 1 { bad = 1 } END { exit bad || NR < 2 }' live.csv
 result $? "what is read is a whole beginning"
 kill -INT $pid
 wait $pid
-[ $? -eq 130 ] && "$dshost" doctor shared | grep -q "shared: [0-9]* evaluations, each as it was written"
+[ $? -eq 130 ] && "$dshost" doctor shared | grep -q "shared: [0-9]* evaluations, intact"
 result $? "the run is as if nobody had looked"
 printf '[bench]\nenvs = pendulum\nopts = rand\nruns = 2\n[run]\nbudget = 20000\npictures = no\n' >two.ini
 "$dshost" bench two.ini --out twice --jobs 1 >"$tmp/out" 2>"$tmp/err" &

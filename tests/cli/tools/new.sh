@@ -15,17 +15,17 @@ result $? "all files are there"
 [ -s pusher/pusher.c ] && ! grep -rn '@[A-Z]*@' pusher && ! grep -qw hill pusher/*
 result $? "and filled in"
 
-bad 6 "pusher exists already: choose another name" new env pusher
-bad 6 "elsewhere/deep: the folder cannot be made: No such file or directory" new env other --out elsewhere/deep
-bad 2 "there is a plugin 'cmaes' already" new env cmaes
+bad 6 "pusher already exists: choose another name" new env pusher
+bad 6 "elsewhere/deep: cannot create the folder: No such file or directory" new env other --out elsewhere/deep
+bad 2 "the plugin 'cmaes' already exists" new env cmaes
 for word in Pusher 1st _x a-b '' ../x a.b "$(printf 'x%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 \
 	29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48)"; do
-	bad 2 "is no id of a plugin" new env "$word"
+	bad 2 "cannot be the id of a plugin" new env "$word"
 done
 bad 2 "'thing' is neither env nor opt" new thing pusher
 bad 2 "--lang cobol: expected c, c++, python or rust" new env other --lang cobol
-bad 2 "say what and how it is called" new env
-bad 2 "say what and how it is called" new env a b
+bad 2 "say what to create" new env
+bad 2 "say what to create" new env a b
 [ ! -e other ] && [ "$(echo *)" = "err out pusher" ]
 result $? "what is refused leaves nothing behind"
 (
@@ -39,7 +39,7 @@ mkdir closed && chmod 555 closed
 if [ -w closed ]; then
 	skip "folders that cannot be written: this user can"
 else
-	bad 6 "closed/other: the folder cannot be made: Permission denied" new env other --out closed/other
+	bad 6 "closed/other: cannot create the folder: Permission denied" new env other --out closed/other
 fi
 
 # works KIND LANG COMPILER: the folder does all that it promises; its path has characters of shells and of make.

@@ -136,19 +136,19 @@ result $? "has the same loss, $loss"
 # ---- what users do wrong ----
 bad 3 "gym/policy.npz: a policy for cartpole_gym, not for pendulum" eval --env pendulum --policy gym
 "$dshost" run --env analytic --opt rand --budget 5 --pictures no --out none >out 2>err
-bad 3 "none: the run has left no policy" eval --policy none
+bad 3 "none: the run has no policy" eval --policy none
 bad 3 "absent.npz: cannot open" eval --policy absent.npz
-bad 3 "t.npz: not a policy that can be run: it has no array 'format'" eval --policy t.npz
+bad 3 "t.npz: not a policy that can be used: it has no array 'format'" eval --policy t.npz
 bad 3 "gym/run.ini: not an .npz file, or damaged" eval --policy gym/run.ini
 head -c 9000 gym/policy.npz >cut.npz
 bad 3 "cut.npz: not an .npz file, or damaged" eval --policy cut.npz
 bad 2 "--seeds 5..2: expected" eval --policy gym --seeds 5..2
 bad 2 "--seeds a: expected" eval --policy gym --seeds a
 bad 2 "--seeds 0..999999999: expected" eval --policy gym --seeds 0..999999999
-bad 2 "--seeds belongs to --policy" eval --env cartpole --seeds 3
-bad 2 "--stochastic belongs to --policy" eval --env cartpole --stochastic
-bad 2 "--x and --policy: give one of them" eval --policy gym --x start
-bad 2 "several episodes give a table" eval --policy gym --seeds 1,2 --gradient
+bad 2 "--seeds needs --policy" eval --env cartpole --seeds 3
+bad 2 "--stochastic needs --policy" eval --env cartpole --stochastic
+bad 2 "--x and --policy both define x" eval --policy gym --x start
+bad 2 "several episodes print a table" eval --policy gym --seeds 1,2 --gradient
 "$dshost" run --env cartpole --opt ppo --budget 3 --pictures no --out pole >out 2>err
 bad 2 "has no noise with these parameters" eval --policy pole --seeds 1,2
 bad 3 "unknown parameter 'nothing'" eval --policy gym --set env.nothing=1
@@ -168,7 +168,7 @@ write("nan.npz", nan, zipfile.ZIP_STORED)
 PY
 if [ -s nan.npz ]; then
     good "an archive that others have packed" eval --policy packed.npz
-    bad 3 "less.npz: weight_1: there is no such array in the file" eval --policy less.npz
+    bad 3 "less.npz: weight_1: the file has no such array" eval --policy less.npz
     bad 3 "nan.npz: bias_0: element 0 is nan" eval --policy nan.npz
 else
     skip "archives of others: no python3"
@@ -247,7 +247,7 @@ searched() { # searched FAULT STATUS TEXT: dshost check says so.
 }
 searched none 0 '^ok .*search.repeat'
 searched dots 8 'save(): a name has 1 to 63'
-searched clock 8 'it asks the same points and saves other files'
+searched clock 8 'it requests the same points but saves other files'
 
 # ---- a file that cannot be written ----
 mkdir -p full/large.txt

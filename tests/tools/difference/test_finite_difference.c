@@ -9,8 +9,7 @@
 #include <cmocka.h>
 
 #include "difference/finite_difference.h"
-#include "difference/gradient_seam.h"
-#include "difference/slope_fit.h"
+#include "difference/gradient_claim.h"
 
 static double smooth(void *ctx, const double *x, int *failed)
 {
@@ -379,7 +378,7 @@ static int on_seam_of(ds_function *f, ds_gradient_function *gradient, double x0,
     gradient(NULL, x, grad);
     const ds_around a = {f, NULL, 2, x, lower, upper, f(NULL, x, &failed), 0, 0};
     const ds_gradient_claim g = ds_gradient_claim_make(2, grad, lower, upper, 0, 0);
-    const ds_beside b = {&a, &g, gradient, room, 7};
+    const ds_seam_test b = {&a, &g, gradient, room, 7};
     const ds_direction along = {&width, 0, 1};
     int seam = ds_on_seam(&b, &along, fabs(grad[0] - 1) * width);
     assert_true(x[0] == x0 && x[1] == x1);

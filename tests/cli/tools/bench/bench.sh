@@ -26,7 +26,7 @@ bad 3 "f.ini:6: unknown key 'sead' in [bench]; did you mean 'seed'?" bench f.ini
 ini "$short|[run]|budgt=3"
 bad 3 "f.ini:6: unknown parameter 'budgt' in [run]; did you mean 'budget'?" bench f.ini
 ini "$short|[run]|seed=3"
-bad 3 "f.ini:6: 'seed' is no key of [run] here: it belongs into [bench]" bench f.ini
+bad 3 "f.ini:6: 'seed' is not a key of [run] in experiments: move it to [bench]" bench f.ini
 ini "$short|[env analitic]|dim=3"
 bad 3 "f.ini:5: 'analitic' is not in [bench] envs; did you mean 'analytic'?" bench f.ini
 ini "$short|[env analytic]|din=3"
@@ -49,13 +49,13 @@ bad 2 "--shard 1/2x: expected I/N" bench f.ini --shard 1/2x
 bad 2 "only run.KEY is possible here" bench f.ini --set env.dim=3
 bad 2 "--only torus/* matches none" bench f.ini --only 'torus/*'
 ini "$short|seed=18446744073709551615"
-bad 3 "f.ini:5: seed = 18446744073709551615 with 2 runs: the last seed would be over" bench f.ini
+bad 3 "f.ini:5: seed = 18446744073709551615 with 2 runs: the last seed would exceed" bench f.ini
 ini '[bench]|envs=run.lock|opts=rand|[env run.lock]|plugin=analytic'
 bad 3 "f.ini:2: envs: 'run.lock' cannot be a name" bench f.ini
 ini '[run]|env=analytic|[env]|dim=3'
-bad 3 "f.ini: a file of settings for one run, not an experiment: dshost run --config f.ini" bench f.ini
+bad 3 "f.ini: contains settings for one run, not an experiment: use dshost run --config f.ini" bench f.ini
 ini '[run]|env=analytic|[landscape]|axes=0'
-bad 3 "f.ini: a file of settings for one run, not an experiment: dshost landscape --config f.ini" bench f.ini
+bad 3 "f.ini: contains settings for one run, not an experiment: use dshost landscape --config f.ini" bench f.ini
 {
     printf '[bench]\nopts = rand\nenvs = analytic\n'
     awk 'BEGIN { for (i = 0; i < 1001; i++) print " e" i }'
@@ -142,13 +142,13 @@ status 0 "a larger budget extends the runs" "$dshost" bench cheap.ini --budget 3
 "$dshost" --env bounce --opt rand --seed 1000 --budget 30 --out direct >"$tmp/out" 2>"$tmp/err"
 same "as resume does" results/cheap/bounce/rand/seed-1000 direct
 sed 's/^dim = 5/dim = 6/' cheap.ini >other.ini
-bad 3 "results/cheap holds runs of analytic with dim = 5, the file now says 6" bench other.ini --out results/cheap
+bad 3 "results/cheap holds runs of analytic with dim = 5, but the file says 6" bench other.ini --out results/cheap
 "$dshost" bench cheap.ini --only 'bounce/rand' --out begun1 >/dev/null 2>&1
 "$dshost" bench cheap.ini --only 'bounce/rand' --only 'analytic/rand' --out twice --dry-run --json >"$tmp/out" 2>"$tmp/err"
 grep -q bounce/rand "$tmp/out" && grep -q analytic/rand "$tmp/out" && ! grep -q cmaes "$tmp/out"
 result $? "--only twice means both"
 status 0 "what has no run yet may change" "$dshost" bench other.ini --only 'analytic/rand' --out begun1
-bad 3 "begun1 holds runs of analytic with dim = 6, the file now says 5" bench cheap.ini --out begun1
+bad 3 "begun1 holds runs of analytic with dim = 6, but the file says 5" bench cheap.ini --out begun1
 status 0 "--dry-run" "$dshost" bench cheap.ini --dry-run --out new
 [ ! -e new ] && grep -q '^72 runs in 36 cells, 0 done' "$tmp/out" && [ "$(grep -c '^[a-z0-9]*/' "$tmp/out")" = 36 ]
 result $? "estimates and writes nothing"
@@ -179,8 +179,8 @@ same_bench "shards and merge give the whole" whole merged
 cp -r whole begun
 "$dshost" bench cheap.ini --only 'bounce/rand' --out begun --budget 25 >/dev/null 2>&1
 bad 3 "are parts of different experiments" merge m2 whole begun
-bad 2 "name the folder for the whole and its parts" merge m2
-bad 2 "is the folder for the whole and one of the parts" merge whole whole
+bad 2 "name the target folder and the parts" merge m2
+bad 2 "is both the target folder and a part" merge whole whole
 bad 6 "holds no experiment" merge m2 "$tmp"
 
 # ---- failures ----
@@ -209,7 +209,7 @@ sed 's/^fault = segv/fault = none/' bad.ini >mended.ini
 "$dshost" bench bad.ini >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 4 ] && [ "$(rows results/bad/faulty/rand/seed-0)" = "$before" ]
 result $? "failed runs are tried again, but not those with too many failures"
-grep -q 'failed: faulty/rand/seed-0 (status 5): .*see results/bad/faulty/rand/seed-0.log; --retry tries it again' "$tmp/err"
+grep -q 'failed: faulty/rand/seed-0 (status 5): .*see results/bad/faulty/rand/seed-0.log; --retry repeats the run' "$tmp/err"
 result $? "which are told how"
 cat >slow.ini <<END
 [bench]

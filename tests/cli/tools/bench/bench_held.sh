@@ -67,8 +67,8 @@ some c3.ini 'sphere bounce' 3 2 20
 status 0 "an experiment" "$dshost" bench c1.ini --out cc
 status 0 "a variant is taken out of the file" "$dshost" bench c2.ini --out cc
 before=$(cat cc/bench.ini)
-bad 3 "cc holds runs of sphere with dim = 10, the file now says 3" bench c3.ini --out cc
-bad 3 "cc holds runs of sphere with dim = 10, the file now says 3" bench c3.ini --out cc --dry-run
+bad 3 "cc holds runs of sphere with dim = 10, but the file says 3" bench c3.ini --out cc
+bad 3 "cc holds runs of sphere with dim = 10, but the file says 3" bench c3.ini --out cc --dry-run
 [ "$before" = "$(cat cc/bench.ini)" ]
 result $? "nothing changed"
 sed -i '/^dim = /d' cc/sphere/rand/run.ini
@@ -78,7 +78,7 @@ some c4.ini 'sphere bounce' 4 2 20
 status 0 "a variant without runs may change" "$dshost" bench c4.ini --out cc
 
 # ---- budget and time ----
-bad 2 "cc/sphere/rand/seed-0 has a budget of 20 evaluations, 10 are too few" bench c4.ini --out cc --budget 10
+bad 2 "cc/sphere/rand/seed-0 has a budget of 20 evaluations, so 10 are too few" bench c4.ini --out cc --budget 10
 grep -q '^budget = 20$' cc/bench.ini
 result $? "a smaller budget is refused"
 printf '[bench]\nenvs = faulty\nopts = rand\nruns = 2\n[run]\nbudget = 60\n[env faulty]\nplugin = %s\nwork = 0.01\n' "$faulty" >time.ini
@@ -133,12 +133,12 @@ result $? "forgets none"
 status 0 "an ordinary run" "$dshost" --env analytic --opt rand --set env.dim=2 --budget 10 --pictures no --seed 998 --out direct
 same "is what a run with such a seed is" seeds/sphere/rand/seed-998 direct
 before=$(cat seeds/bench.ini)
-bad 2 "seeds holds runs of seeds 998 to 1003, which bench.ini would forget with seeds 1005 to 1006: leave no gap" bench seeds.ini --out seeds --seed 1005
+bad 2 "seeds holds runs of seeds 998 to 1003, which bench.ini would lose with seeds 1005 to 1006: leave no gap" bench seeds.ini --out seeds --seed 1005
 bad 2 "seeds holds runs of seeds 998 to 1003" bench seeds.ini --out seeds --seed 5 --dry-run
 [ "$before" = "$(cat seeds/bench.ini)" ] && [ ! -e seeds/sphere/rand/seed-1005 ]
 result $? "nothing changed"
 status 0 "a shard" "$dshost" bench seeds.ini --out shard --shard 1/2
-bad 2 "shard holds runs of seeds 1000 to 1001, which bench.ini would forget with seeds 1002 to 1003: keep the first one of a shard" \
+bad 2 "shard holds runs of seeds 1000 to 1001, which bench.ini would lose with seeds 1002 to 1003: keep the first seed of a shard" \
     bench seeds.ini --out shard --shard 1/2 --seed 1002
 
 # ---- an environment that cannot be made ----

@@ -97,12 +97,12 @@ small_beside channel.elements 8
 wrong_part channel.elements 8
 batch_of_many rows.same 8
 batch_warm rows.same 8
-limit_terminates rl.ended 8
-lane_next rl.lanes 8
-lane_begin rl.lanes 8
-lane_number rl.lanes 8
-task_truncates rl.ended 8
-unknown_end rl.ended 8
+limit_terminates steps.ended 8
+lane_next steps.lanes 8
+lane_begin steps.lanes 8
+lane_number steps.lanes 8
+task_truncates steps.ended 8
+unknown_end steps.ended 8
 steps_truncated search.endings 8
 same_names ext.variables 8
 renames ext.variables 8
@@ -149,8 +149,8 @@ faults pure.process MESSAGE_PROCESS MESSAGE_ADDRESS BAD_STEP_PROCESS COST_PROCES
     PRODUCT_PROCESS SWEEP_PROCESS
 faults pure.repeat MESSAGE_CALLS COST_CALLS COST_TIME ORDER_PRODUCT RESET_FORGETS EPISODE_AFTER_SWEEP KEEPS_POINT SWEEP_EVALUATE
 faults pure.often STEP_CALLS EPISODE_CALLS SWEEP_CALLS PRODUCT_CALLS VALUES_CALLS
-faults rl.gradient KEEPS_ACTION OBS_LAST OBS_FIRST OBS_SIGN OBS_SECOND REWARD_UNIT REWARD_SIGN REWARD_LAST REWARD_SMALL
-faults rl.sweeps OBS_OPEN SWEEP_OPEN SWEEP_SECOND SWEEP_PART SWEEP_CHANGES SWEEP_CHANGES_TIME SWEEP_SHORT SWEEP_CUBE SWEEP_ALWAYS \
+faults steps.gradient KEEPS_ACTION OBS_LAST OBS_FIRST OBS_SIGN OBS_SECOND REWARD_UNIT REWARD_SIGN REWARD_LAST REWARD_SMALL
+faults steps.sweeps OBS_OPEN SWEEP_OPEN SWEEP_SECOND SWEEP_PART SWEEP_CHANGES SWEEP_CHANGES_TIME SWEEP_SHORT SWEEP_CUBE SWEEP_ALWAYS \
     SWEEP_ANY_STEP
 faults channel.linear JV_UNIT JV_UNIT_ONE JV_UNIT_ZERO JV_SPARSE JV_SIGN JV_SIZE JV_SMALL JV_ZERO JV_NORMALISED JV_SQUARE JTV_UNIT \
     JTV_SIGN JTV_SIZE
@@ -244,17 +244,17 @@ result $? "two variables of one name are refused in one line, status 4"
 
 # ---- a crash or a hang says at which x, so that it can be repeated ----
 "$dshost" check ./hangs_at_gradient.so --only grad --timeout-s 1 > out 2> err
-grep -qE '^# it was in evaluate\(\); that point alone: dshost eval --env ./hangs_at_gradient.so --gradient --x -?[0-9.]*,-[0-9.]*,-?[0-9.]*$' out
+grep -qE '^# it was in evaluate\(\); to evaluate this point alone: dshost eval --env ./hangs_at_gradient.so --gradient --x -?[0-9.]*,-[0-9.]*,-?[0-9.]*$' out
 result $? "a hang that only a gradient brings: the point is told"
 "$dshost" check ./crashes_in_batch.so --only rows.same > out 2> err
-grep -q '^# it was in evaluate() of [0-9]* points together, of which this is the first; that point alone: dshost eval .* --gradient --x ' out
+grep -q '^# it was in evaluate() with [0-9]* points, of which this is the first; to evaluate this point alone: dshost eval .* --gradient --x ' out
 result $? "a crash in a batch: its first point is told"
 for id in crashes hangs exits; do
     "$dshost" check ./$id.so --only eval.points --timeout-s 0.5 > out 2> err
-    grep -qE "^# it was in evaluate\(\); that point alone: dshost eval --env ./$id.so --gradient --x 2(,-?2){2}$" out
+    grep -qE "^# it was in evaluate\(\); to evaluate this point alone: dshost eval --env ./$id.so --gradient --x 2(,-?2){2}$" out
     result $? "$id: the point is told"
 done
-again=$("$dshost" check ./crashes.so --only eval.points --set env.centre=0.5 | sed -n 's/.*that point alone: dshost //p')
+again=$("$dshost" check ./crashes.so --only eval.points --set env.centre=0.5 | sed -n 's/.*to evaluate this point alone: dshost //p')
 eval "\"$dshost\" $again" > out 2> err
 is=$?
 [ $is -eq 5 ] && cat out err | grep -qE "SIGSEGV|DEADLYSIGNAL" && echo "$again" | grep -q -- '--set env.centre=0.5'
@@ -277,16 +277,16 @@ is=$?
 [ $is -eq 0 ] && grep -qx '1\.\.31' out && [ "$(grep -c '^ok ' out)" -eq 31 ]
 result $? "rand passes 31 tests"
 for case in "steps=5 a time limit; 6 were" "steps=500 a time limit; 0 were"; do
-    "$dshost" check cartpole_gym --set env."${case%% *}" --only rl.ended > out 2> err &&
+    "$dshost" check cartpole_gym --set env."${case%% *}" --only steps.ended > out 2> err &&
         grep -q "^# . of 6 .*, ${case#* } truncated" out
     result $? "cartpole_gym, ${case%% *}: $(grep '^# . of 6' out)"
 done
 "$dshost" check ppo --only search.endings > out 2> err
 grep -q '^# [1-9][0-9]* episodes terminated, [1-9][0-9]* were truncated' out &&
-    grep -q '^# it makes a difference to the search' out
+    grep -q '^# the search depends on which' out
 result $? "ppo learns otherwise where its episodes are truncated"
 "$dshost" check "$DS_TOP_BUILD/tests/plugins/.libs/channels.so" --only channel,grad.difference > out 2> err &&
-    grep -q '^# 16 questions, one at a time' out && grep -q '^# 7 passed, 0 failed, 0 skipped' out &&
+    grep -q '^# 16 queries, one at a time' out && grep -q '^# 7 passed, 0 failed, 0 skipped' out &&
     grep -q '^# cost: 1 elements; relative errors, J v .*, H v .*, J v with J. v ' out
 result $? "channels of every role and type pass: values, products, buffers"
 for f in rosenbrock rastrigin branin hartmann6; do
@@ -302,7 +302,7 @@ result $? "analytic passes with noise and failures"
     grep -qE '^# [0-9]+ frames of 501: the episode ends in control step [0-9]+ of 500$' out
 result $? "a scene may end with its episode, and that is told"
 "$dshost" check ./short_scene.so --only scene > out 2> err
-grep -q '^# the scene has 2 frames, and the episode goes through all of its 3 control steps: steps + 1 = 4 are wanted$' out
+grep -q '^# the scene has 2 frames, but the episode takes all of its 3 control steps: expected steps + 1 = 4$' out
 result $? "but not before it"
 
 # A team of threads may live until destroy(), and what depends on parameters is found where they are given.
@@ -312,10 +312,10 @@ compile_bad hidden_gradient > out 2> err
 "$dshost" check ./hidden_gradient.so --only search.gradient > out 2> err
 is=$?
 "$dshost" check ./hidden_gradient.so --only search.gradient --set opt.steps=3 > out 2> err
-[ $? -eq 8 ] && [ $is -eq 0 ] && grep -q 'it wants gradients, and its descriptor lists "ds.env.gradient/1" neither' out
+[ $? -eq 8 ] && [ $is -eq 0 ] && grep -q 'it requests gradients, but its descriptor lists "ds.env.gradient/1" neither' out
 result $? "a hidden wish for gradients is found with --set, too"
 "$dshost" check ./too_inexact.so --only pure.repeat > out 2> err
-grep -q '^# .*: 1e-09 apart, and info() says a tolerance of 1e-12' out
+grep -q '^# .*: 1e-09 apart, but info() reports a tolerance of 1e-12' out
 result $? "how far the answers of an inexact environment are apart"
 
 # An instance for each process, whatever it does there; and answers that are exact to a tolerance.
@@ -323,7 +323,7 @@ alone=$DS_TOP_BUILD/tests/plugins/.libs/alone.so
 "$dshost" check "$alone" > out 2> err
 result $? "an environment that wants a process for each instance passes"
 "$dshost" check "$alone" --set env.wobble=1e-11 --only pure,eval,rl > out 2> err &&
-    grep -q '^# answers are up to [1-9.]*e-1[12] apart, the tolerance is 1e-11' out
+    grep -q '^# results are up to [1-9.]*e-1[12] apart, the tolerance is 1e-11' out
 result $? "also where it is inexact, and the distance is told"
 DS_TEST_WOBBLE=1e-9 "$dshost" check "$alone" --set env.wobble=1e-11 --only pure.repeat,pure.process,eval.want > out 2> err
 [ $? -eq 8 ] && [ "$(grep -c '^not ok .*pure.repeat' out)" -eq 1 ]

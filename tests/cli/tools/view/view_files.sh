@@ -52,7 +52,7 @@ refuses 2 "s.png: 12 episodes cannot be seen in 16 x 16 pixels: give a larger --
     --x start --x start --x start --x start --x start --x start --x start --x start --x start --x start --x start --x start
 refuses 2 "a .usda file has one episode, but 2 were named" "two episodes in one that has one" view a.usda --x start --x random:1
 refuses 6 "nowhere/a.webp: " "a folder that is not there" view nowhere/a.webp
-refuses 4 "analytic: there is nothing to see" "nothing to see" "$dshost" view --env analytic -o a.usda
+refuses 4 "analytic: nothing to show" "nothing to see" "$dshost" view --env analytic -o a.usda
 
 # ---- ffmpeg ----
 mkdir bin empty
