@@ -45,9 +45,10 @@ static void check_description(ds_check *c, ds_check_channels *b, uint64_t i)
     }
     for (size_t k = sizeof *q; k < sizeof u; k++) {
         if (u.bytes[k] != FILL) {
-            ds_check_fail(
-                c, "channel %s: describe() wrote past the end of the struct that its ABI version defines",
-                name_of(b, i));
+            ds_check_fail(c,
+                          "channel %s: describe() wrote past the end of the struct that its ABI version "
+                          "defines: fill only its own fields",
+                          name_of(b, i));
             break;
         }
     }
@@ -73,7 +74,7 @@ static void check_description(ds_check *c, ds_check_channels *b, uint64_t i)
             name_of(b, i), q->ndim);
     }
     if (q->role == DS_CHANNEL_LOSS && q->type != DS_TYPE_F64) {
-        ds_check_fail(c, "channel %s is the loss, but its type is not DS_TYPE_F64", name_of(b, i));
+        ds_check_fail(c, "channel %s is the loss: set its type to DS_TYPE_F64", name_of(b, i));
     }
 }
 
@@ -208,7 +209,10 @@ static void values_together(ds_check_channels *b, ds_check_query *all, const dou
         ds_check_evaluate_queries(env, x, env->has_gradient ? DS_WANT_GRAD : 0,
                                   env->has_gradient ? env->g : NULL, count, list, &a);
         if (!ds_check_result_check(c, env, &a, where)) {
-            ds_check_fail(c, "%s: there is a loss, but none when all values are requested", where);
+            ds_check_fail(c,
+                          "%s: there is a loss, but none when all values are requested: queries must not "
+                          "change the outcome",
+                          where);
         } else if (!ds_check_same_loss(b, loss, a.io.loss)) {
             report_loss(c, where, loss, a.io.loss, "everything");
         }
@@ -238,8 +242,9 @@ static void check_role(ds_check_channels *b, const ds_check_query *q, const char
         double v = ds_check_element(ch, q->ask.out, k);
         sum += v * v;
         if (ch->role == DS_CHANNEL_IMAGE && ch->type != DS_TYPE_U8 && !(v >= 0 && v <= 1)) {
-            ds_check_fail(c, "%s, channel %s: pixel %llu is %g, outside of 0..1", where, ch->name,
-                          (unsigned long long)k, v);
+            ds_check_fail(c,
+                          "%s, channel %s: pixel %llu is %g, outside of 0..1: scale the pixels, 0 is black",
+                          where, ch->name, (unsigned long long)k, v);
             break;
         }
     }

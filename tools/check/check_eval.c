@@ -87,7 +87,7 @@ static void info_consistent(ds_check *c)
     env->vt->info(env->self, &b);
     if (a.n != b.n || a.steps != b.steps || memcmp(&a.dt, &b.dt, sizeof a.dt) != 0 ||
         memcmp(&a.loss_floor, &b.loss_floor, sizeof a.loss_floor) != 0) {
-        ds_check_fail(c, "two calls of info() give different answers");
+        ds_check_fail(c, "two calls of info() give different results: they must not change until destroy()");
     }
     if (!(a.dt >= 0) || isinf(a.dt)) {
         ds_check_fail(c, "dt is %g: expected seconds per output step, or 0", a.dt);
@@ -111,7 +111,9 @@ static void info_consistent(ds_check *c)
     const size_t bytes = env->n * sizeof *env->x;
     ds_status st = env->vt->bounds(env->self, env->n, env->x, env->g, NULL); /* x0 may be NULL */
     if (st != DS_OK || memcmp(env->x, env->lower, bytes) != 0 || memcmp(env->g, env->upper, bytes) != 0) {
-        ds_check_fail(c, "a second call of bounds(), with x0 = NULL, returned %s or other bounds",
+        ds_check_fail(c,
+                      "a second call of bounds(), with x0 = NULL, returned %s or other bounds: they must not "
+                      "change, and x0 may be NULL",
                       ds_status_name(st));
     }
     ds_check_note(c, "%" PRIu64 " variables, %" PRIu64 " steps of %g s", env->n, env->steps, a.dt);
@@ -192,7 +194,7 @@ static void eval_buffers(ds_check *c)
             ds_check_buffer_check(c, &buffer[i], "evaluate()");
         }
         if (memcmp(x, env->x0, bytes) != 0) {
-            ds_check_fail(c, "evaluate() changed x");
+            ds_check_fail(c, "evaluate() changed x: work on a copy");
         }
         for (uint64_t i = 0; i < env->n && !(at_end && env->has_gradient); i++) {
             if (!ds_check_is_poison(g[i])) {
@@ -433,7 +435,9 @@ static void eval_leak(ds_check *c)
                       (unsigned long long)((heap[2] - heap[1]) / half));
         ds_check_hint(c, "allocate in create(), or free before evaluate() returns, also on error paths");
     } else if (resident[2] > resident[1] + (1u << 20) && resident[1] > resident[0] + (1u << 20)) {
-        ds_check_fail(c, "the process grew by %llu KiB in %llu evaluations",
+        ds_check_fail(c,
+                      "the process grew by %llu KiB in %llu evaluations: release memory from mmap() and "
+                      "other allocators, too",
                       (unsigned long long)((resident[2] - resident[0]) >> 10),
                       (unsigned long long)(2 * half));
     }

@@ -31,9 +31,9 @@ static int read_names(ds_check *c, ds_check_env *env, ds_named_variable *out)
 {
     const ds_env_variables *ext = ds_check_extension(env, DS_EXT_VARIABLES);
     if (ext == NULL || !DS_HAS(ds_env_variables, ext, describe) || ext->describe == NULL) {
-        ds_check_fail(c, ext == NULL
-                             ? "with the same parameters, another instance does not offer the extension"
-                             : "the table ends before describe()");
+        ds_check_fail(c, ext == NULL ? "with the same parameters, another instance does not offer the "
+                                       "extension: decide by the parameters alone"
+                                     : "the table ends before describe(): set its struct_size to its sizeof");
         return 0;
     }
     for (uint64_t i = 0; i < named(env); i++) {
@@ -120,7 +120,8 @@ static int read_hooks(ds_check *c, ds_check_env *env, ds_hooks *out)
     const ds_env_hooks *ext = ds_check_extension(env, DS_EXT_HOOKS);
     ds_error e;
     if (ext == NULL) {
-        ds_check_fail(c, "with the same parameters, another instance does not offer the extension");
+        ds_check_fail(c, "with the same parameters, another instance does not offer the extension: decide by "
+                         "the parameters alone");
         return 0;
     }
     if (ds_hooks_read(c->module->id, ext, env->self, out, &e) != 0) {
@@ -419,8 +420,10 @@ static void check_scene(ds_check *c, const ds_scene_info *said, const ds_snapsho
     for (uint64_t k = 0; k < s->bodies; k++) {
         material += s->body[k].role == DS_ROLE_MATERIAL || s->body[k].role == DS_ROLE_TOOL;
         if (s->body[k].nonfinite > 0) {
-            ds_check_fail(c, "body %s has %llu positions that are not finite", s->body[k].name,
-                          (unsigned long long)s->body[k].nonfinite);
+            ds_check_fail(c,
+                          "body %s has %llu positions that are not finite: when a simulation fails, the "
+                          "outcome is DS_EVAL_DIVERGED",
+                          s->body[k].name, (unsigned long long)s->body[k].nonfinite);
         }
     }
     if (s->bodies > 0 && material == 0) {
@@ -487,7 +490,7 @@ static int read_table(ds_check *c, ds_check_env *env, ds_env_score *ext, ds_scor
         return 0;
     }
     if (ext->info == NULL || ext->evaluate == NULL) {
-        ds_check_fail(c, "%s() is missing in the table of " DS_EXT_SCORE,
+        ds_check_fail(c, "%s() is NULL in the table of " DS_EXT_SCORE ": fill all its functions",
                       ext->info == NULL ? "info" : "evaluate");
         return 0;
     }
@@ -557,8 +560,11 @@ static void check_numbers(ds_check *c, const ds_check_env *env, const ds_score_i
         odd += !isfinite(a->noise[i]);
     }
     if (odd > 0 || isnan(a->baseline)) {
-        ds_check_fail(c, "%" PRIu64 " numbers of score and noise are not finite or not written, baseline %g",
-                      odd, a->baseline);
+        ds_check_fail(
+            c,
+            "%" PRIu64
+            " numbers of score and noise are not finite or not written, baseline %g: write all of them",
+            odd, a->baseline);
     }
 }
 
@@ -597,7 +603,7 @@ static void refuse_sigma(ds_check *c, ds_check_env *env, const ds_env_score *ext
     ds_eval_table_of(&io, &t);
     const ds_status status = ext->evaluate(env->self, &t.rows, &t.results, &s);
     if (status != DS_E_ARG) {
-        ds_check_fail(c, "sigma = -1 returns %s, not DS_E_ARG", ds_status_name(status));
+        ds_check_fail(c, "sigma = -1 returns %s: refuse it with DS_E_ARG", ds_status_name(status));
     } else {
         ds_check_error_explained(c, &env->h, "evaluate() of " DS_EXT_SCORE, status);
     }

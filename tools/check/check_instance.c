@@ -125,7 +125,8 @@ static void make_trial(ds_check *c, void *arg)
             try_evaluate(c, &h, self, where, t);
             destroy(c, self);
         } else if (st == DS_OK) {
-            ds_check_fail(c, "%s: create() returned DS_OK without an instance", where);
+            ds_check_fail(c, "%s: create() returned DS_OK without an instance: set *out, or return an error",
+                          where);
         } else {
             unsigned failed = c->failed;
             t->refused++;
@@ -140,7 +141,9 @@ static void make_trial(ds_check *c, void *arg)
             }
         }
         if (h.undeclared > 0) {
-            ds_check_fail(c, "it queries the parameter %s, which its schema does not declare with this type",
+            ds_check_fail(c,
+                          "it queries the parameter %s, which its schema does not declare with this type: "
+                          "add it to ds_desc.params, or correct name or type",
                           h.undeclared_name);
         }
         ds_check_host_close(&h);
@@ -446,7 +449,8 @@ static void longer_info(ds_check *c, void *self)
     }
     for (size_t i = sizeof u.info; i < sizeof u; i++) {
         if (u.bytes[i] != FILL) {
-            ds_check_fail(c, "info() wrote past the end of the struct that its ABI version defines");
+            ds_check_fail(c, "info() wrote past the end of the struct that its ABI version defines: fill "
+                             "only its own fields");
             return;
         }
     }
@@ -523,14 +527,18 @@ static void check_extensions_of(ds_check *c, extension_function *get, void *self
         }
     }
     if (get != NULL && !declared(d, DS_EXT_SCENE) && get(self, DS_EXT_SCENE) != NULL) {
-        ds_check_fail(c, "get_extension(\"%s\") is not NULL, but ds_desc.extensions does not list it",
-                      DS_EXT_SCENE);
+        ds_check_fail(
+            c,
+            "get_extension(\"%s\") is not NULL, but ds_desc.extensions does not list it: add it to the list",
+            DS_EXT_SCENE);
     }
     for (size_t i = 0; d->extensions != NULL && d->extensions[i] != NULL; i++, count++) {
         const void *a = get != NULL ? get(self, d->extensions[i]) : NULL;
         answered += a != NULL;
         if (get == NULL) {
-            ds_check_fail(c, "ds_desc.extensions lists %s, but the vtable has no get_extension()",
+            ds_check_fail(c,
+                          "ds_desc.extensions lists %s, but the vtable has no get_extension(): add the "
+                          "function, or remove the entry",
                           d->extensions[i]);
         } else if (a == NULL) {
             ds_check_note(c, "%s is listed, but not offered with these parameters", d->extensions[i]);

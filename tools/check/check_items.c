@@ -581,7 +581,8 @@ int ds_check_player_open(const ds_check_items *s, ds_check_env *env, ds_check_pl
                   &p->sweeps, (const ds_env_steps_gradient *)ds_check_extension(env, DS_EXT_STEPS_GRADIENT),
                   DS_ENV_STEPS_GRADIENT_SIZE_1_0, "", "the table of " DS_EXT_STEPS_GRADIENT, &e) != 0 ||
               p->sweeps.back == NULL))) {
-            ds_check_fail(s->c, "the tables of stepwise control cannot be read");
+            ds_check_fail(
+                s->c, "the tables of stepwise control cannot be read: set their struct_size to their sizeof");
             ds_check_player_close(p);
             return 0;
         }

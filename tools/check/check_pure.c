@@ -449,8 +449,8 @@ static void pure_instance(ds_check *c)
         return;
     }
     if (one->n != two.n || memcmp(one->lower, two.lower, 3 * one->n * sizeof(double)) != 0) {
-        ds_check_fail(c,
-                      "two instances with the same parameters have different sizes, bounds or start points");
+        ds_check_fail(c, "two instances with the same parameters have different sizes, bounds or start "
+                         "points: derive them from the parameters alone");
     } else if (make_points(c, one, 1, &p) && make_results(c, &p, &a) && make_results(c, &p, &b)) {
         if (p.count < POINTS) {
             evaluate(&two, &p, 0, &b);

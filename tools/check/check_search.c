@@ -50,7 +50,8 @@ static void search_points(ds_check *c)
             } else if (s.created && s.status < 0) {
                 ds_check_fail(c, "%s: run() returned %s: %.200s", name, ds_status_name(s.status), s.message);
             } else if (s.created && s.used == 0) {
-                ds_check_fail(c, "%s: not a single point was evaluated", name);
+                ds_check_fail(c, "%s: not a single point was evaluated: call objective->evaluate() in run()",
+                              name);
             }
             searches += s.created != 0;
             short_ones += s.used < s.budget;
@@ -232,7 +233,8 @@ static void search_gradient(ds_check *c)
                   with.used);
     check_needs(c, &with, "with gradient");
     if (with.wanted_gradient == 0 && needs && with.created) {
-        ds_check_fail(c, "the descriptor says that it needs gradients, but it requested none");
+        ds_check_fail(c, "the descriptor says that it needs gradients, but it requested none: request them, "
+                         "or remove the need");
     } else if (with.wanted_gradient == 0 && uses && with.created) {
         ds_check_note(c, "the descriptor says that it uses gradients: not with these parameters");
     }

@@ -42,7 +42,7 @@ int ds_check_steps_open(ds_check *c, ds_check_steps *b)
         ds_check_hint(c, "static const ds_env_steps table = {.struct_size = sizeof table, ...};");
         b->rl = NULL;
     } else if (b->rl->info(b->env.self, &b->info) != DS_OK) {
-        ds_check_fail(c, "info() of " DS_EXT_STEPS " fails");
+        ds_check_fail(c, "info() of " DS_EXT_STEPS " fails: fill the struct and return DS_OK");
         b->rl = NULL;
     } else if (b->info.horizon < 1 || b->info.n_act < 1 || b->info.n_obs < 1 ||
                b->info.horizon * b->info.n_act != b->env.n) {
@@ -85,8 +85,8 @@ static int check_observation(ds_check_steps *b, uint64_t step, uint64_t *hash)
     for (uint64_t i = 0; i < b->info.n_obs; i++) {
         *hash = mix(*hash, b->obs[i]);
         if (!isfinite(b->obs[i])) {
-            ds_check_fail(b->c, "step %llu: number %llu of the observation is %s", (unsigned long long)step,
-                          (unsigned long long)i,
+            ds_check_fail(b->c, "step %llu: number %llu of the observation is %s: write n_obs finite numbers",
+                          (unsigned long long)step, (unsigned long long)i,
                           ds_check_is_poison(b->obs[i]) ? "not written" : "not finite");
             return 0;
         }
@@ -136,7 +136,8 @@ int ds_check_steps_play(ds_check_steps *b, uint64_t key, uint64_t most, ds_check
             return 1;
         }
         if (!isfinite(io.reward) || !check_observation(b, t + 1, &ep->hash)) {
-            ds_check_fail(c, "step %llu: the reward is %g", (unsigned long long)t, io.reward);
+            ds_check_fail(c, "step %llu: the reward is %g, and must be finite", (unsigned long long)t,
+                          io.reward);
             return 0;
         }
         if (b->observed != NULL) {

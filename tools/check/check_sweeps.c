@@ -38,7 +38,7 @@ static int open_gradient(const ds_check_steps *b, ds_env_steps_gradient *own)
         return 0;
     }
     if (own->back == NULL) {
-        ds_check_fail(b->c, "a function of " DS_EXT_STEPS_GRADIENT " is missing");
+        ds_check_fail(b->c, "a function of " DS_EXT_STEPS_GRADIENT " is NULL: fill all of the table");
         return 0;
     }
     return 1;

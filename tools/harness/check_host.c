@@ -152,7 +152,8 @@ void ds_check_host_check(ds_check *c, const ds_check_host *h)
     const unsigned char *p = (const unsigned char *)h->host + sizeof *h->host;
     for (size_t i = 0; i < h->extra; i++) {
         if (p[i] != EXTRA_BYTE) {
-            ds_check_fail(c, "the plugin wrote past the end of the ds_host that its ABI version defines");
+            ds_check_fail(
+                c, "the plugin wrote to ds_host past the fields of its ABI version: ds_host is read-only");
             return;
         }
     }
@@ -479,8 +480,10 @@ void ds_check_same(ds_check *c, const ds_check_result *a, const ds_check_result 
         return;
     }
     if (c->tolerance > 0 && isfinite(distance)) {
-        ds_check_fail(c, "%s: %.2g apart, but info() reports a tolerance of %.2g", what, distance,
-                      c->tolerance);
+        ds_check_fail(c,
+                      "%s: %.2g apart, but info() reports a tolerance of %.2g: report a larger one, or "
+                      "compute more repeatably",
+                      what, distance, c->tolerance);
         return;
     }
     if (a->status != b->status || a->io.outcome != b->io.outcome) {

@@ -483,7 +483,8 @@ int ds_check_search_run(ds_check *c, const char *name, ds_check_search *s)
             c->module->opt.destroy(self);
         }
     } else if (s->status == DS_OK) {
-        ds_check_fail(c, "%s: create() returned DS_OK without an instance", name);
+        ds_check_fail(c, "%s: create() returned DS_OK without an instance: set *out, or return an error",
+                      name);
     } else {
         ds_check_error_explained(c, &w->h, "create()", s->status);
     }

@@ -138,7 +138,8 @@ static void compare_signals(ds_check *c, const ds_process *a, const ds_process *
                 c, "signals belong to the host; call host->should_stop() to learn that a run should end");
         }
         if (sigismember(&a->mask, s) != sigismember(&b->mask, s)) {
-            ds_check_fail(c, "%s changed the signal mask: signal %d (%s)", who, s, strsignal(s));
+            ds_check_fail(c, "%s changed the signal mask: signal %d (%s); restore it before the call returns",
+                          who, s, strsignal(s));
         }
     }
 }
@@ -159,7 +160,9 @@ static void compare_fds(ds_check *c, const ds_process *a, const ds_process *b, c
     }
     for (unsigned i = 0; i < a->fds; i++) {
         if (!has_fd(b, a->fd[i], a->fd_target[i])) {
-            ds_check_fail(c, "%s closed or replaced descriptor %d, which it did not open", who, a->fd[i]);
+            ds_check_fail(c,
+                          "%s closed or replaced descriptor %d, which it did not open: close only your own",
+                          who, a->fd[i]);
         }
     }
 }
