@@ -225,7 +225,9 @@ result $? "docs/README.md lists every page: $(tr '\n' ' ' < gone)"
         close(file)
         if (!index(whole, lines)) print FILENAME ": the listing of " file
         file = ""
-    }' $pages) > gone
+        n++
+    }
+    END { if (n == 0) print "no listing" }' $pages) > gone
 [ ! -s gone ]
 result $? "listings are those of the files that they show: $(tr '\n' ' ' < gone)"
 
