@@ -4,7 +4,7 @@
 #include "common/number.h"
 #include "engines/physics/cloth/mesh.h"
 #include "engines/physics/cloth/touch.h"
-#include "engines/physics/cloth/seen.h"
+#include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/sheet.h"
 #include "engines/physics/cloth/cloth.h"
 #include "engines/kit/bundled.h"
@@ -62,7 +62,7 @@ typedef struct flip {
     double now;                               /* stepwise control: loss of the state */
     proximity near;
     proximity_seen gaps; /* of the vertices, in the last state that was looked at */
-    cloth_seen seen;     /* loss = image */
+    cloth_camera seen;   /* loss = image */
 } flip;
 
 /* ---- what happens in an episode ---- */
@@ -174,7 +174,7 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
     }
     if (e->seen.sight.wanted) {
         if (k % e->every == 0 || k == e->kit.cost) {
-            cloth_seen_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
+            cloth_camera_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
         }
     } else if (k == e->kit.cost) {
         sheet_distance_bar(&e->c.mesh, e->corner, 4, frame_of(e, e->kit.steps), e->goal, 1, x_bar);
@@ -221,7 +221,7 @@ static ds_status simulate_flip(void *self, ds_eval *io)
         return status;
     }
     if (e->seen.sight.wanted) {
-        status = cloth_seen_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
+        status = cloth_camera_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
     } else {
         io->loss = loss_of(e, frame_of(e, e->kit.steps));
     }
@@ -232,7 +232,7 @@ static ds_status simulate_flip(void *self, ds_eval *io)
 static ds_status adjoint_of_flip(void *self, ds_eval *io)
 {
     flip *e = self;
-    ds_status status = cloth_seen_status(&e->seen, cloth_adjoint(&e->c));
+    ds_status status = cloth_camera_status(&e->seen, cloth_adjoint(&e->c));
     memcpy(io->grad, e->way_bar[1], e->kit.n * sizeof *io->grad);
     return status;
 }
@@ -453,8 +453,8 @@ static ds_status open_pictures(flip *e)
         const film_subject halves = {.mesh = {(uint32_t)e->vertices, right + far, face},
                                      .groups = 2,
                                      .group = {{0, right}, {right, far}}};
-        status = cloth_seen_open(&e->seen, &halves, n, e->vertex, x, target, e->kit.host);
-        status = status != DS_OK ? status : cloth_seen_target_all(&e->seen, target);
+        status = cloth_camera_open(&e->seen, &halves, n, e->vertex, x, target, e->kit.host);
+        status = status != DS_OK ? status : cloth_camera_target_all(&e->seen, target);
     }
     ds_memory_free(&room);
     return status;
@@ -531,10 +531,10 @@ static ds_status value_of(flip *e, uint64_t step, double *value)
     if (!e->seen.sight.wanted) {
         *value = loss_of(e, cloth_state(&e->c));
     } else if (e->seen.sight.frames == 1) {
-        status = cloth_seen_state(&e->seen, cloth_state(&e->c), value);
+        status = cloth_camera_state(&e->seen, cloth_state(&e->c), value);
     } else {
         status =
-            cloth_seen_loss(&e->seen, e->frame, step < e->kit.cost ? step / e->every : e->kit.steps, value);
+            cloth_camera_loss(&e->seen, e->frame, step < e->kit.cost ? step / e->every : e->kit.steps, value);
     }
     *value += proximity_of(e, step, cloth_state(&e->c));
     return status;
@@ -575,7 +575,7 @@ static ds_status act_on_flip(void *self, uint64_t k, ds_step *io)
 
 static void release_flip(void *self)
 {
-    cloth_seen_close(&((flip *)self)->seen);
+    cloth_camera_close(&((flip *)self)->seen);
 }
 
 SIGHT_DEFINE_CHANNELS(flip, seen.sight)

@@ -89,8 +89,8 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/physics/cloth/lift.c \
 	%D%/engines/physics/cloth/mesh.h \
 	%D%/engines/physics/cloth/mesh.c \
-	%D%/engines/physics/cloth/seen.h \
-	%D%/engines/physics/cloth/seen.c \
+	%D%/engines/physics/cloth/camera.h \
+	%D%/engines/physics/cloth/camera.c \
 	%D%/engines/physics/cloth/sets.h \
 	%D%/engines/physics/cloth/sheet.h \
 	%D%/engines/physics/cloth/sheet.c \

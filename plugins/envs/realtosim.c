@@ -52,10 +52,10 @@ static const double ground = -0.003; /* m, of the table as it is drawn */
 typedef struct realtosim {
     ds_env_kit kit; /* first */
     lift l;
-    cloth_seen seen; /* loss = image */
-    int own;         /* the recording is ours */
-    double *side;    /* two more sets of residuals */
-    int displaced;   /* the engine has simulated another point since */
+    cloth_camera seen; /* loss = image */
+    int own;           /* the recording is ours */
+    double *side;      /* two more sets of residuals */
+    int displaced;     /* the engine has simulated another point since */
 } realtosim;
 
 /* ---- set-up ---- */
@@ -266,9 +266,9 @@ static ds_status open_pictures(realtosim *e)
         return ds_host_fail(e->kit.host, DS_E_PARAM, "the target diverges at step %d: %s", (int)bad, cure);
     }
     status = status != DS_OK ? status
-                             : cloth_seen_open(&e->seen, &subject, stride, NULL, states,
-                                               states + e->l.fitted_frames * 3 * stride, e->kit.host);
-    return status != DS_OK ? status : cloth_seen_target(&e->seen, states);
+                             : cloth_camera_open(&e->seen, &subject, stride, NULL, states,
+                                                 states + e->l.fitted_frames * 3 * stride, e->kit.host);
+    return status != DS_OK ? status : cloth_camera_target(&e->seen, states);
 }
 
 static ds_status allocate_realtosim(void *self)
@@ -283,7 +283,7 @@ static void release_realtosim(void *self)
 {
     realtosim *e = self;
     trajectory_free(&e->l.data);
-    cloth_seen_close(&e->seen);
+    cloth_camera_close(&e->seen);
 }
 
 /* ---- scene ---- */
@@ -415,7 +415,7 @@ static ds_status simulate_realtosim(void *self, ds_eval *io)
         status = lift_go_on(&e->l);
     }
     if (status == DS_OK && bad < 0 && e->seen.sight.wanted) {
-        return cloth_seen_loss(&e->seen, e->l.fitted_frame, e->l.fitted_frames, &io->loss);
+        return cloth_camera_loss(&e->seen, e->l.fitted_frame, e->l.fitted_frames, &io->loss);
     }
     io->loss = status == DS_OK && bad < 0 ? lift_loss(&e->l) : (double)INFINITY;
     return status;
@@ -424,7 +424,7 @@ static ds_status simulate_realtosim(void *self, ds_eval *io)
 static ds_status adjoint_of_realtosim(void *self, ds_eval *io)
 {
     realtosim *e = self;
-    return cloth_seen_status(&e->seen, lift_gradient(&e->l, io->grad));
+    return cloth_camera_status(&e->seen, lift_gradient(&e->l, io->grad));
 }
 
 /* ---- residuals: r2s_norm = sq; pictures ---- */

@@ -2,7 +2,7 @@
 /* swing - a cloth held at two corners is swung and let go, and is to lie on the floor like a target: the
  * decision variables are the stiffness of its patches or its initial velocity, and if wanted its size. */
 #include "common/number.h"
-#include "engines/physics/cloth/seen.h"
+#include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/sheet.h"
 #include "engines/physics/cloth/cloth.h"
 #include "engines/kit/bundled.h"
@@ -77,7 +77,7 @@ typedef struct swing {
     uint32_t corner[4];
     double *target, *goal; /* final positions of the target; its centre of mass, in the form of one vertex */
     double *frame;         /* positions at every output step */
-    cloth_seen seen;       /* loss = image */
+    cloth_camera seen;     /* loss = image */
     const double *w;       /* of networks in the present episode; NULL in that of the target */
     double *w_bar, *tape;
 } swing;
@@ -156,7 +156,7 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
     const double *x = frame_of(e, e->kit.steps);
     if (e->loss == IMAGE) {
         if (k % e->every == 0 || k == e->kit.cost) {
-            cloth_seen_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
+            cloth_camera_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
         }
         return;
     }
@@ -416,8 +416,8 @@ static ds_status open_pictures(swing *e)
     const film_subject subject = {
         .mesh = {(uint32_t)e->c.mesh.vertices, (uint32_t)(2 * cells * cells), e->s.triangle}};
     const ds_status status =
-        cloth_seen_open(&e->seen, &subject, e->c.mesh.stride, NULL, frame_of(e, 0), e->target, e->kit.host);
-    return status != DS_OK ? status : cloth_seen_target(&e->seen, e->frame);
+        cloth_camera_open(&e->seen, &subject, e->c.mesh.stride, NULL, frame_of(e, 0), e->target, e->kit.host);
+    return status != DS_OK ? status : cloth_camera_target(&e->seen, e->frame);
 }
 
 /* The target is an episode of the same simulator. Stiffness goes through its variable, as it will when it is
@@ -512,7 +512,7 @@ static ds_status simulate_swing(void *self, ds_eval *io)
     ds_status status = run_swing(e, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
     if (status == DS_OK && bad < 0 && e->loss == IMAGE) {
-        return cloth_seen_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
+        return cloth_camera_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
     }
     io->loss = bad >= 0 ? (double)INFINITY : loss_of(e, frame_of(e, e->kit.steps));
     return status;
@@ -523,7 +523,7 @@ static ds_status adjoint_of_swing(void *self, ds_eval *io)
     swing *e = self;
     e->w_bar = io->grad + e->kit.n;
     memset(e->w_bar, 0, (io->n - e->kit.n) * sizeof *io->grad);
-    ds_status status = cloth_seen_status(&e->seen, cloth_adjoint(&e->c));
+    ds_status status = cloth_camera_status(&e->seen, cloth_adjoint(&e->c));
     if (status == DS_OK) {
         gradient(e, io->grad);
     }
@@ -586,7 +586,7 @@ static void measure_swing(void *self, uint64_t k, double *out)
 
 static void release_swing(void *self)
 {
-    cloth_seen_close(&((swing *)self)->seen);
+    cloth_camera_close(&((swing *)self)->seen);
 }
 
 SIGHT_DEFINE_CHANNELS(swing, seen.sight)

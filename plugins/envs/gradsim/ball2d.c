@@ -153,9 +153,7 @@ static const ds_desc desc = {
         "negative. The target is an episode of the same ball with the parameters speed, gravity and "
         "position, seen by the same camera, so the least loss is 0.\nWith observe = state the loss is the "
         "mean squared distance of the ball, m^2. A step that meets the floor ends there: where impacts move "
-        "from one step to the next, the loss jumps.\nChannels: residuals with J v and J' w; with observe = "
-        "image also images and target. Metric error: mean error of the variables, relative if they are "
-        "positive; the optimizer does not see it.",
+        "from one step to the next, the loss jumps." COMPARISON_CHANNELS COMPARISON_ERROR("positive"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

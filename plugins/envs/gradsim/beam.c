@@ -84,12 +84,11 @@ static const ds_env_table env = {.size = sizeof(soft),
 static const ds_desc desc = {
     BUNDLED_DESC("beam", "1"), .flags = DS_ENV_GRADIENT,
     .summary = "What is a sagging beam made of? From images (gradSim, Lame parameters).",
-    .description = "A beam of 400 tetrahedra (stable neo-Hookean), 2 m x 0.2 m x 0.2 m, held at both ends, "
-                   "falls from rest. The variables are the unknown quantities, by default log10 of the Lame "
-                   "parameters mu and lambda (Pa). The target is an episode of the same beam with parameter "
-                   "truth, seen by the same camera, so the least loss is 0.\nChannels: residuals with J v "
-                   "and J' w; with observe = image also images and target. Metric error: mean error of the "
-                   "variables, relative if they are logarithms; the optimizer does not see it.",
+    .description =
+        "A beam of 400 tetrahedra (stable neo-Hookean), 2 m x 0.2 m x 0.2 m, held at both ends, falls from "
+        "rest. The variables are the unknown quantities, by default log10 of the Lame parameters mu and "
+        "lambda (Pa). The target is an episode of the same beam with parameter truth, seen by the same "
+        "camera, so the least loss is 0." COMPARISON_CHANNELS COMPARISON_ERROR("logarithms"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

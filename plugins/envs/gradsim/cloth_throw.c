@@ -99,13 +99,13 @@ static const ds_env_table env = {.size = sizeof(throw),
 static const ds_desc desc = {
     BUNDLED_DESC("cloth_throw", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "Throw a cloth to a target in the air (gradSim, control-cloth).",
-    .description = "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. "
-                   "The variables are its velocity at the start; other properties can be variables, "
-                   "too.\nobserve = image: the last image is compared with that of the target. Where the "
-                   "silhouettes do not overlap, the gradient does not point to the target: a plateau, with a "
-                   "trap that moves the cloth out of view. observe = state: error of the centre of mass. "
-                   "frames = 24 compares all images with that of the target, as gradSim does.\nChannels: "
-                   "residuals with J v and J' w; with observe = image also images and target.",
+    .description =
+        "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. The "
+        "variables are its velocity at the start; other properties can be variables, too.\nobserve = image: "
+        "the last image is compared with that of the target. Where the silhouettes do not overlap, the "
+        "gradient does not point to the target: a plateau, with a trap that moves the cloth out of view. "
+        "observe = state: error of the centre of mass. frames = 24 compares all images with that of the "
+        "target, as gradSim does." COMPARISON_CHANNELS,
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

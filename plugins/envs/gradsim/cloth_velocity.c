@@ -146,8 +146,7 @@ static const ds_desc desc = {
         "particles, 693 numbers. The target is an episode of the same cloth, seen by the same camera, so the "
         "least loss is 0.\nIts Lame parameters are both 1e4 N/m. With gradSim's own mu of 100 N/m the "
         "corners, which carry the whole cloth, are stretched to needles that a step of this size cannot "
-        "follow.\nChannels: residuals with J v and J' w; with observe = image also images and target. Metric "
-        "error: mean error of the variables, relative if they are logarithms; the optimizer does not see it.",
+        "follow." COMPARISON_CHANNELS COMPARISON_ERROR("logarithms"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

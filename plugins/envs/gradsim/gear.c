@@ -110,13 +110,12 @@ static const ds_env_table env = {.size = sizeof(gear),
 static const ds_desc desc = {
     BUNDLED_DESC("gear", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "Move a soft wheel to a target by contracting its parts in turn (gradSim, control-fem).",
-    .description =
-        "A wheel with 16 teeth and 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and rolls on "
-        "the ground. A tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); the weights w are "
-        "the variables. Without them the wheel ends at x = -2.56 m.\nobserve = state: error of the centre of "
-        "mass at the end. observe = image: silhouette of the wheel compared with one at rest at the target; "
-        "where the two do not overlap, the gradient makes the wheel look smaller, not closer.\nChannels: "
-        "residuals with J v and J' w; with observe = image also images and target.",
+    .description = "A wheel with 16 teeth and 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and "
+                   "rolls on the ground. A tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); "
+                   "the weights w are the variables. Without them the wheel ends at x = -2.56 m.\nobserve = "
+                   "state: error of the centre of mass at the end. observe = image: silhouette of the wheel "
+                   "compared with one at rest at the target; where the two do not overlap, the gradient "
+                   "makes the wheel look smaller, not closer." COMPARISON_CHANNELS,
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

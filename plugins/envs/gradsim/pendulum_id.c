@@ -137,8 +137,7 @@ static const ds_desc desc = {
         "quantities, by default the length of its rod and gravity. The target is an episode of the same "
         "pendulum with the parameters length, gravity, damping, angle and rate, seen by the same camera, so "
         "the least loss is 0.\nWith observe = state the loss is the mean squared distance of the bob, "
-        "m^2.\nChannels: residuals with J v and J' w; with observe = image also images and target. Metric "
-        "error: mean error of the variables, relative if they are positive; the optimizer does not see it.",
+        "m^2." COMPARISON_CHANNELS COMPARISON_ERROR("positive"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -394,9 +394,7 @@ static const ds_desc desc = {
         "replace what the model lacks: a force and a torque that depend on position, velocity and spin "
         "(parameter residual); the target has none.\nThe ground can act at a distance: softness (the spring "
         "also acts above it; the target stays hard), contact_grad = distance (only for derivatives, whose "
-        "kind is `smoothed`).\nChannels: residuals with J v and J' w; with observe = image also images and "
-        "target. Metric error: mean error of the variables, relative if they are positive; the optimizer "
-        "does not see it.",
+        "kind is `smoothed`)." COMPARISON_CHANNELS COMPARISON_ERROR("positive"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

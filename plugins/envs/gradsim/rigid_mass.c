@@ -475,9 +475,8 @@ static const ds_desc desc = {
         "is an episode of the same body with parameter truth, seen by the same camera, so the least loss is "
         "0.\nIn scene video the force acts on every vertex, whatever its mass: unlike gravity, this makes "
         "the mass observable.\nA network can replace what the model lacks: a force and a torque that depend "
-        "on position and momenta (parameter residual); the target has none.\nChannels: residuals with J v "
-        "and J' w; with observe = image also images and target. Metric error: mean error of the variables, "
-        "relative if they are positive; the optimizer does not see it.",
+        "on position and momenta (parameter residual); the target has none." COMPARISON_CHANNELS
+            COMPARISON_ERROR("positive"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -63,7 +63,7 @@ static void read_smoke(void *self, ds_param_reader *in)
 }
 
 /* Places smoke as after a step of the demonstration: in the last third of the rows. */
-static void draw_pictures(smoke_env *e)
+static void draw_densities(smoke_env *e)
 {
     const double n = (double)e->size, middle = (n - 1) / 2, scale = n / 110;
     const double inner = e->target == RING ? 20 * scale : -1, outer = (e->target == RING ? 30 : 16) * scale;
@@ -102,7 +102,7 @@ static ds_status allocate_smoke(void *self)
         (smoke_state){ds_memory_doubles(m, field), ds_memory_doubles(m, field), ds_memory_doubles(m, field)};
     e->corner = ds_memory_take(m, DOTS * DOTS * 6, sizeof *e->corner);
     if (!m->failed) {
-        draw_pictures(e);
+        draw_densities(e);
         index_squares(e->corner);
     }
     return DS_OK;

@@ -78,9 +78,7 @@ static const ds_desc desc = {
         "ground. The variables are the unknown quantities, by default log10 of the Lame parameters mu and "
         "lambda (Pa); masses is a factor for the mass of each of its 85 particles. The target is an episode "
         "of the same ball with parameter truth, seen by the same camera, so the least loss is 0. Bounces "
-        "make small ripples in the loss.\nChannels: residuals with J v and J' w; with observe = image also "
-        "images and target. Metric error: mean error of the variables, relative if they are logarithms; the "
-        "optimizer does not see it.",
+        "make small ripples in the loss." COMPARISON_CHANNELS COMPARISON_ERROR("logarithms"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

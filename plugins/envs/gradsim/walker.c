@@ -127,8 +127,7 @@ static const ds_desc desc = {
     .description = "A sheet of 104 triangles (neo-Hookean membrane) stands on two legs. A triangle contracts "
                    "by scale tanh(w . sinusoids of 20 rad/s); the weights w are the variables. With all 0 it "
                    "stands still.\nobserve = image: the last image is compared with that of the walker at "
-                   "the target. observe = state: error of the centre of mass at the end.\nChannels: "
-                   "residuals with J v and J' w; with observe = image also images and target.",
+                   "the target. observe = state: error of the centre of mass at the end." COMPARISON_CHANNELS,
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -42,8 +42,8 @@ typedef struct hydro {
     ds_env_kit kit; /* must be first */
     int64_t scene, contact, loss;
     double wanted[2], modulus, stiffness, a, b; /* modulus: includes the factor of the dissipation */
-    double pose[2];                             /* result of the last evaluation */
-    double answer[2], slope[2][2];              /* its derivatives by each variable */
+    double pose[2];                             /* of the last evaluation */
+    double result[2], slope[2][2];              /* of the last evaluation; derivatives by each variable */
 } hydro;
 
 static void read_hydro(void *self, ds_param_reader *in)
@@ -164,7 +164,7 @@ static void field_on_ground(hydro *e, double y, double tilt)
         int which = 0;
         if (cut[k + 1] > cut[k] && least_depth(sides, 0.5 * (cut[k] + cut[k + 1]), &which) > 0) {
             const side *s = &sides[which];
-            add_linear(s->at, s->along, cut[k], cut[k + 1], scale, e->answer);
+            add_linear(s->at, s->along, cut[k], cut[k + 1], scale, e->result);
             for (int v = 0; v < 2; v++) {
                 add_linear(s->at_bar[v], s->along_bar[v], cut[k], cut[k + 1], scale, slope[v]);
             }
@@ -187,8 +187,8 @@ static void point_on_ground(hydro *e, double y, double tilt)
         if (depth > deepest) {
             const double force = e->stiffness * depth, by_tilt = -e->stiffness * arm;
             deepest = depth;
-            e->answer[0] = force;
-            e->answer[1] = arm * force;
+            e->result[0] = force;
+            e->result[1] = arm * force;
             e->slope[0][0] = -e->stiffness;
             e->slope[0][1] = by_tilt;
             e->slope[1][0] = -e->stiffness * arm;
@@ -207,14 +207,14 @@ static void at_corners(hydro *e, const double overlap[2])
         return;
     }
     if (e->contact == POINT) {
-        e->answer[small] = e->stiffness * m;
+        e->result[small] = e->stiffness * m;
         e->slope[small][small] = e->stiffness;
         return;
     }
-    e->answer[small] = e->modulus * (0.5 * m * most - 0.25 * m * m);
+    e->result[small] = e->modulus * (0.5 * m * most - 0.25 * m * m);
     e->slope[small][small] = e->modulus * (0.5 * most - 0.5 * m);
     e->slope[small][large] = e->modulus * 0.5 * m;
-    e->answer[large] = e->modulus * 0.25 * m * m;
+    e->result[large] = e->modulus * 0.25 * m * m;
     e->slope[large][small] = e->modulus * 0.5 * m;
 }
 
@@ -224,15 +224,15 @@ static ds_status simulate_hydro(void *self, ds_eval *io)
 {
     hydro *e = self;
     memcpy(e->pose, io->x, sizeof e->pose);
-    memset(e->answer, 0, sizeof e->answer);
+    memset(e->result, 0, sizeof e->result);
     memset(e->slope, 0, sizeof e->slope);
     if (e->scene == CORNERS) {
         at_corners(e, io->x);
     } else {
         (e->contact == FIELD ? field_on_ground : point_on_ground)(e, io->x[0], io->x[1]);
     }
-    const double miss[2] = {e->answer[0] - e->wanted[0], e->answer[1] - e->wanted[1]};
-    io->loss = e->loss == MATCH ? miss[0] * miss[0] + miss[1] * miss[1] : e->answer[e->loss == SECOND];
+    const double miss[2] = {e->result[0] - e->wanted[0], e->result[1] - e->wanted[1]};
+    io->loss = e->loss == MATCH ? miss[0] * miss[0] + miss[1] * miss[1] : e->result[e->loss == SECOND];
     return DS_OK;
 }
 
@@ -241,7 +241,7 @@ static ds_status adjoint_of_hydro(void *self, ds_eval *io)
     const hydro *e = self;
     double bar[2] = {e->loss == FIRST, e->loss == SECOND};
     for (int k = 0; e->loss == MATCH && k < 2; k++) {
-        bar[k] = 2 * (e->answer[k] - e->wanted[k]);
+        bar[k] = 2 * (e->result[k] - e->wanted[k]);
     }
     for (int v = 0; v < 2; v++) {
         io->grad[v] = bar[0] * e->slope[0][v] + bar[1] * e->slope[1][v];
@@ -289,7 +289,7 @@ static void measure_hydro(void *self, uint64_t k, double *out)
 {
     const hydro *e = self;
     (void)k;
-    memcpy(out, e->answer, sizeof e->answer);
+    memcpy(out, e->result, sizeof e->result);
 }
 
 static const ds_env_table env = {.size = sizeof(hydro),

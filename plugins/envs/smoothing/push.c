@@ -37,18 +37,11 @@ static void read_push(void *self, ds_param_reader *in)
                                    .guess = 0.1});
 }
 
-static const ds_scene_kit_label metrics[] = {BLOCKS_METRICS_LIST, {NULL, NULL}};
-
 static const ds_env_table env = {.size = sizeof(blocks),
-                                 .cure = "reduce parameter h or k",
                                  .read = read_push,
                                  .simulate = open_loop_simulate,
                                  .adjoint = open_loop_adjoint,
-                                 .metrics = metrics,
-                                 .bodies = blocks_bodies,
-                                 .place = blocks_place,
-                                 .measure = blocks_measure,
-                                 OPEN_LOOP_TABLE};
+                                 BLOCKS_TABLE};
 
 static const ds_desc desc = {
     BUNDLED_DESC("push", "1"),

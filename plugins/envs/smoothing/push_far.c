@@ -79,18 +79,8 @@ static ds_status adjoint_of_far(void *self, ds_eval *io)
     return e->blocks.loop.roll.stopped ? DS_STOPPED : DS_OK;
 }
 
-static const ds_scene_kit_label metrics[] = {BLOCKS_METRICS_LIST, {NULL, NULL}};
-
-static const ds_env_table env = {.size = sizeof(far),
-                                 .cure = "reduce parameter h or k",
-                                 .read = read_far,
-                                 .simulate = simulate_far,
-                                 .adjoint = adjoint_of_far,
-                                 .metrics = metrics,
-                                 .bodies = blocks_bodies,
-                                 .place = blocks_place,
-                                 .measure = blocks_measure,
-                                 OPEN_LOOP_TABLE};
+static const ds_env_table env = {
+    .size = sizeof(far), .read = read_far, .simulate = simulate_far, .adjoint = adjoint_of_far, BLOCKS_TABLE};
 
 static const ds_desc desc = {
     BUNDLED_DESC("push_far", "1"),

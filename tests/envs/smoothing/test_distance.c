@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_distance.c - contact that is felt from afar in bounce, pinball, flip and rigid_contact: gradients of
- * softened contact and of proximity against differences, what they become where ramps are narrow, what a
- * gradient at a distance changes and what it leaves alone. */
+/* test_distance.c - contact at a distance in bounce, pinball, flip and rigid_contact: gradients of softened
+ * contact and of proximity against differences, the limit of narrow ramps, what a gradient at a distance
+ * changes and what not. */
 #include "differences.h"
 #include "host.h"
 #include "rigid_cases.h"
@@ -103,10 +103,10 @@ static void gradients_are_slopes(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* ---- what narrow ramps become ---- */
+/* ---- limit of narrow ramps ---- */
 
-/* The ball drops 1 m onto a level bar and is thrown back with e times its speed, to e^2 of the height; less
- * where c, over which the push turns (0.1 m/s), is not far below the speed: 2 % of 4.4 m/s here. */
+/* The ball drops 1 m onto a level bar and rebounds with e times its speed, to e^2 of the height; less if c,
+ * the scale of the return push (0.1 m/s), is not far below the speed: 2 % of 4.4 m/s here. */
 static void restitution_of_a_spring(void **state)
 {
     static const char *const e_text[] = {"restitution=0.9", "restitution=0.5"};
@@ -167,9 +167,9 @@ static void narrow_ramp_is_hard(void **state)
     }
 }
 
-/* ---- where nothing is touched ---- */
+/* ---- without contact ---- */
 
-/* The ball falls through between two bars: no derivative, but at a distance, and towards the bars. */
+/* The ball falls between two bars: no derivative, except at a distance, and towards the bars. */
 static void what_is_not_touched(void **state)
 {
     static const struct {
@@ -191,11 +191,11 @@ static void what_is_not_touched(void **state)
         assert_true(!cases[k].same_loss || loss[k] == loss[0]);
         assert_true(k == 0 ? g[k][0] == 0 && g[k][1] == 0 : g[k][0] != 0 && g[k][1] != 0);
     }
-    assert_true(g[3][0] > 0 && g[3][1] > 0); /* level bars, whose angles are 0, reach nearest to the ball */
+    assert_true(g[3][0] > 0 && g[3][1] > 0); /* level bars (angle 0) reach nearest to the ball */
 }
 
-/* A cube that has not fallen to the ground yet says nothing of its contact; felt from afar it does, in the
- * gradient and in the products with the residuals' Jacobian, which agree. */
+/* Before a cube reaches the ground, the gradient says nothing about its contact. With contact at a distance
+ * it does, and so do the products with the Jacobian of the residuals, which agree. */
 static void ground_is_felt(void **state)
 {
     static const char *const remedies[3] = {"contact_grad=exact", "contact_grad=distance",
@@ -216,7 +216,7 @@ static void ground_is_felt(void **state)
     assert_true(g[0][0] == 0 && g[0][1] == 0);
     assert_true(loss[1] == loss[0] && loss[2] != loss[0]);
     assert_true(g[2][0] != 0);
-    fake_env e; /* by a start in motion the place tells the ground from afar, too */
+    fake_env e; /* with a moving start the position shows the ground from a distance, too */
     double by[2][3];
     for (int k = 0; k < 2; k++) {
         fake_env_open(&e, "envs/rigid_contact",
@@ -229,7 +229,7 @@ static void ground_is_felt(void **state)
     assert_true(by[0][1] != by[1][1]);
 }
 
-/* Exact where a loss does not know of it; told apart from a derivative. */
+/* DS_GRAD_ADJOINT if the loss has no contact at a distance, otherwise DS_GRAD_SMOOTHED. */
 static void kinds_of_gradient(void **state)
 {
     static const char *const envs[] = {"envs/pinball", "envs/bounce", "envs/flip", "envs/rigid_contact"};
@@ -256,7 +256,8 @@ static void refused(void **state)
                                        "envs/pinball",  "envs/flip", "envs/rigid_contact", "envs/roomba"};
     (void)state;
     for (size_t k = 0; k < sizeof envs / sizeof *envs; k++) {
-        fake_env_refuses(envs[k], SETTINGS("softness=barrier", "contact_grad=distance"), "set only one of them");
+        fake_env_refuses(envs[k], SETTINGS("softness=barrier", "contact_grad=distance"),
+                         "set only one of them");
     }
     fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "gradient=saltation"), "discrete");
     fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "residual=friction = depth"), "residual");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_functions.c - the environments of smoothing/ that are functions in closed form: their means under
- * noise by quadrature, the estimates of a gradient that their environments lead to, and the contact of
- * boxes. */
+/* test_functions.c - the environments of smoothing/ in closed form: their means under noise by quadrature,
+ * where estimates of the gradient lead, and the contact of boxes. */
 #include "host.h"
 
 #include <setjmp.h>
@@ -288,8 +287,8 @@ static double mixture(fake_env *e, double x, double sigma, double gamma, ds_rand
     return g;
 }
 
-/* Mean of 20 descents with 50 samples in each step, where estimates of zeroth (0), first (1) or mixed (2)
- * order lead to; *alpha: the mean weight of the first order in a mixture. */
+/* Mean end of 20 descents with 50 samples per step, with estimates of zeroth (0), first (1) or mixed (2)
+ * order; *alpha: mean weight of the first order in a mixture. */
 static double descend(const char *name, double sigma, double step, int steps, int order, double gamma,
                       double *alpha)
 {
@@ -316,8 +315,8 @@ static double descend(const char *name, double sigma, double step, int steps, in
     return sum;
 }
 
-/* The first order stays on the plateau, or goes over the cliff; the mixture does neither. Its bound is wider
- * than gamma nearly always on ball_wall, so that it is the zeroth order there. */
+/* The first order stays on the plateau or goes over the cliff; the mixture does neither. On ball_wall its
+ * bound is nearly always wider than gamma, so it equals the zeroth order there. */
 static void end_points(void **state)
 {
     double alpha;
@@ -404,7 +403,7 @@ static void quartiles_of_barrier(void **state)
     fake_env_close(&e);
 }
 
-/* The loss stays that of hard contact; the gradient leads to contact, and says that it is no derivative. */
+/* The loss is that of hard contact; the gradient leads to contact and reports that it is not a derivative. */
 static void gradient_at_a_distance(void **state)
 {
     fake_env exact, far;
@@ -464,7 +463,8 @@ static void box_on_ground(void **state)
     fake_env_close(&p);
 }
 
-/* Pressure (1 - d v)_+ as large: of a flat box sunk by 0.01 and of corners, with force, torque and slopes. */
+/* Pressure scaled by (1 - d v)_+: of a flat box sunk by 0.01 and of corners, with force, torque and slopes.
+ */
 static void dissipation(void **state)
 {
     static const char *const velocity[] = {"velocity=-0.1", "velocity=0.02", "velocity=0.2"};
@@ -511,8 +511,7 @@ static void box_corners(void **state)
     fake_env_close(&p);
 }
 
-/* What is seen of them: a ball comes down where the loss says, or ends at the wall; boxes lie as their
- * pose says. */
+/* The scenes: a ball lands where the loss says, or ends at the wall; boxes lie as in their pose. */
 static void scenes(void **state)
 {
     static const double angle[3] = {0.2, 0.5, 0.8};
@@ -559,7 +558,7 @@ static const double *pose_of(fake_env *e, uint64_t frame, uint64_t body)
 }
 
 /* The bar of momentum turns at a rate whose square is minus the loss, on the side where it was hit, and the
- * ball stays there; a throw beyond the cliff passes it. */
+ * ball stays there; a throw beyond the cliff passes the bar. */
 static void momentum_is_seen(void **state)
 {
     static const double angle[] = {0.2, 0.78, 0.79, -0.4};
@@ -583,8 +582,8 @@ static void momentum_is_seen(void **state)
     fake_env_close(&e);
 }
 
-/* The last frame of pusher1d is the episode; whatever the ramp, spring and block pull alike, and under hard
- * contact the pusher touches the block or is where it was told to be. */
+/* The last frame of pusher1d shows the episode. For every ramp spring and block pull equally, and with hard
+ * contact the pusher touches the block or is at its command. */
 static void pusher_is_seen(void **state)
 {
     static const char *const softness[] = {"softness=none", "softness=barrier"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rollouts.c - the environments of smoothing/ with motion: costs and derivatives measured once,
- * gradients against differences along whole episodes, invariants, what a gap does to gradients and what
- * closes it. */
+ * gradients against differences along whole episodes, invariants, the effect of a gap on gradients and the
+ * remedies. */
 #include "host.h"
 #include "rigid_cases.h"
 #include "sanitizers.h"
@@ -92,8 +92,8 @@ static void hits_of_tennis(void **state)
 
 /* ---- gradients ---- */
 
-/* Components that differ from both one-sided quotients, too; *kinks: those that lie between them where
- * these differ, or beside a jump. */
+/* Counts components that differ from both one-sided quotients, too; *kinks: those between two different
+ * quotients, or next to a jump. */
 static int wrong_at(fake_env *e, double *x, const double *grad, int *kinks)
 {
     const uint64_t n = e->info.n;
@@ -228,8 +228,8 @@ static double variance_ratio(const char *stiffness)
     return squares[1] / squares[0];
 }
 
-/* From k = 2 m / h^2 = 8000 N/m on a step throws the blocks apart: there the first order passes the
- * zeroth. */
+/* From k = 2 m / h^2 = 8000 N/m on, a step throws the blocks apart: there the first order becomes better than
+ * the zeroth. */
 static void stiffness_costs_the_first_order(void **state)
 {
     static const char *const k[] = {"k=1e2", "k=1e3", "k=3e3", "k=1e4", "k=1e5", "k=1e6"};
@@ -279,7 +279,7 @@ static double descend(const char *const *settings, double *first)
             length += grad[t] * grad[t];
         }
         *first = k == 0 ? sum : *first;
-        for (int t = 0; t < 200; t++) { /* the direction counts: the slopes differ by powers of ten */
+        for (int t = 0; t < 200; t++) { /* only the direction matters: the slopes differ by powers of ten */
             x[t] -= length > 0 ? 0.3 * grad[t] / sqrt(length) : 0;
         }
     }
@@ -307,7 +307,7 @@ static void gap_without_gradient(void **state)
     }
 }
 
-/* A mean that weights the nearest is 0 in contact, as the least gap is; far away it is no least gap. */
+/* The weighted mean is 0 in contact, like the least gap; far away it differs from the least gap. */
 static void soft_proximity(void **state)
 {
     double x[200] = {0};
@@ -351,7 +351,7 @@ static void pivot_keeps_momentum(void **state)
     fake_env_close(&e);
 }
 
-/* Beyond the tower's edge the cost jumps; with a dome it goes on. */
+/* Beyond the edge of the tower the cost jumps; with a dome it is continuous. */
 static void edge_and_dome(void **state)
 {
     fake_env e;
@@ -386,7 +386,7 @@ static void robot_is_stopped(void **state)
     assert_true(stopped[199] > 0);
     assert_near(y[200], 1.3, 0.04);
     const double loss = fake_eval(&e, x, grad, 0, NULL);
-    assert_near(grad[399], 2 * 0.001 * 3, 1e-15); /* of a stopped step only its effort */
+    assert_near(grad[399], 2 * 0.001 * 3, 1e-15); /* a stopped step has only its effort */
     fake_env_close(&e);
     for (int k = 0; k < 2; k++) {
         fake_env_open(&e, "envs/roomba", SETTINGS("start=0,0.8", k ? "collision=any" : "collision=last"), 0,
@@ -398,9 +398,8 @@ static void robot_is_stopped(void **state)
     fake_env_refuses("envs/ball_wall_soft", SETTINGS("variant=hard", "tower_x=0.02"), "tower_x");
 }
 
-/* Straight into the disc at (0, 1.5): what each remedy knows of the controls of steps that are stopped, which
- * the exact gradient does not; narrow softness is a stop; and where no disc is near all of them are the
- * exact gradient. */
+/* Straight into the disc at (0, 1.5): the exact gradient ignores the controls of stopped steps, each remedy
+ * does not; narrow softness acts as a stop; without discs nearby all gradients are exact. */
 static void discs_felt_from_afar(void **state)
 {
     static const char *const remedies[4][3] = {
@@ -426,7 +425,8 @@ static void discs_felt_from_afar(void **state)
     assert_true(loss[1] == loss[0]);
     assert_near(loss[3], loss[0], 1e-9 * loss[0]);
     assert_true(loss[2] != loss[0]);
-    /* Of a stopped step only its effort, 2 R u; with a remedy more, in the direction around the disc. */
+    /* A stopped step has only the gradient of its effort, 2 R u; a remedy adds a part in the direction around
+     * the disc. */
     assert_near(grad[0][300], 2 * 0.001 * 0.13, 1e-15);
     assert_true(fabs(grad[1][300] - grad[0][300]) > 1e-6 && fabs(grad[2][300] - grad[0][300]) > 1e-6);
     for (int k = 0; k < 2; k++) { /* in the open */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_score.c - the score of noise on the actions of a policy (diffsim/ext/draft/score.h), of lqr and
- * tennis: by its definition, beside evaluate(), and by the mean that both estimates of a gradient share. */
+/* test_score.c - the score of noise on the actions of a policy (diffsim/ext/draft/score.h), for lqr and
+ * tennis: by its definition, compared with evaluate(), and by the mean that both estimates of a gradient
+ * share. */
 #include "host.h"
 
 #include <setjmp.h>
@@ -27,7 +28,7 @@ typedef struct answer {
     uint64_t cost;
 } answer;
 
-/* An episode with score, and what evaluate() says to the same. */
+/* An episode with score, and evaluate() of the same. */
 static answer ask(fake_env *e, const double *x, uint64_t key, double sigma, double *grad, double *score,
                   double *noise)
 {
@@ -89,7 +90,7 @@ static void beside_evaluate(void **state)
     }
 }
 
-/* sum of w_t x_t' of lqr, whose episode is written down here once more. */
+/* Sum of w_t x_t' of lqr, whose episode is written out here. */
 static void by_definition(void **state)
 {
     enum { D = 3, T = 10 };
@@ -158,7 +159,7 @@ static void same_mean(void **state)
     fake_env_close(&e);
 }
 
-/* Starts are drawn as the description says, and not from x. */
+/* Starts are drawn as described, independently of x. */
 static void random_starts(void **state)
 {
     enum { N = 4000 };

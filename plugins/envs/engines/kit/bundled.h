@@ -13,6 +13,13 @@
     "R. Antonova, J. Yang, K. Jatavallabhula, J. Bohg: Rethinking optimization with differentiable "         \
     "simulation from a global perspective. CoRL 2022, arXiv:2207.00167."
 
+/* The last sentences of descriptions of environments that compare images or states with a target. */
+#define COMPARISON_CHANNELS                                                                                  \
+    "\nChannels: residuals with J v and J' w; with observe = image also images and target."
+#define COMPARISON_ERROR(which_)                                                                             \
+    " Metric error: mean error of the variables, relative if they are " which_                               \
+    "; the optimizer does not see it."
+
 /* The paper of the scenes of gradsim/. */
 #define PAPER_GRADSIM                                                                                        \
     "K. M. Jatavallabhula, M. Macklin, F. Golemo, V. Voleti, L. Petrini, M. Weiss, B. Considine, "           \

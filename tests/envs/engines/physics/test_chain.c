@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_chain.c - the chain engine against recorded trajectories and gradients of Nimble, accelerations and
- * motions of MuJoCo, invariants and central differences. */
+/* test_chain.c - the chain engine: trajectories and gradients recorded from Nimble, accelerations and motions
+ * from MuJoCo, invariants, central differences. */
 #include "rigid_cases.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static const char *const files[] = {"cartpole1_force",
                                     "cartpole3_velocity_upright_small_h",
                                     "cartpole5_velocity"};
 
-/* Links of 1 m with the masses and inertias that the recorded values use. */
+/* Links of 1 m with the masses and inertias of the recorded values. */
 static chain_params usual(int links)
 {
     chain_params p = {.links = links, .h = 0.01, .gravity = 9.81, .cart_mass = 1};
@@ -323,7 +323,7 @@ static void momentum_and_energy(void **state)
     }
 }
 
-/* Long chains: energy of the closed form is kept with small steps, for every number of links. */
+/* Long chains: small steps keep the energy of the closed form, for every number of links. */
 static void energy_of_long_chains(void **state)
 {
     (void)state;
@@ -352,8 +352,8 @@ static void energy_of_long_chains(void **state)
     }
 }
 
-/* A free chain of 2 links for 10 s with the steps of the defaults: RK4 keeps its energy, measured from that
- * of the chain at rest; the explicit step multiplies it. */
+/* A free chain of 2 links for 10 s with the default steps: RK4 keeps its energy relative to the chain at
+ * rest; the explicit step multiplies it. */
 static void energy_of_integrators(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static void energy_of_integrators(void **state)
     }
 }
 
-/* Links without mass do not disturb the first one (they keep an inertia, so that they have an equation). */
+/* Massless links do not disturb the first one (they keep an inertia, so that they have an equation). */
 static void massless_links(void **state)
 {
     (void)state;
@@ -408,7 +408,7 @@ static void massless_links(void **state)
     }
 }
 
-/* Velocity control: the cart has exactly the velocity that was asked for. */
+/* Velocity control: the cart has exactly the requested velocity. */
 static void cart_velocity(void **state)
 {
     (void)state;
@@ -425,7 +425,7 @@ static void cart_velocity(void **state)
         assert_near(s.x, 0.5 + p.h * sum, 1e-13);
         sum += u[3 * t];
     }
-    p.integrator = CHAIN_RK4; /* with one acceleration for the whole step */
+    p.integrator = CHAIN_RK4; /* one acceleration for the whole step */
     sim = chain_create(&room, &p, 40);
     s = (chain_state){.x = 0.5, .v = 0.3, .theta = {1, 2}};
     chain_simulate(sim, &s, 40, u, 1);

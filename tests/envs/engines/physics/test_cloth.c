@@ -86,7 +86,7 @@ static void spring_counts(void **state)
     close_sample(&t);
 }
 
-/* The plain way: one spring after the other, ends found by coordinates. */
+/* The oracle: one spring after the other, ends found by coordinates. */
 static void forces_of_single_springs(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void same_bits_on_all_sets(void **state)
     close_sample(&t);
 }
 
-/* w.f as a function of everything the forces depend on, against its reverse. */
+/* w.f as a function of everything that the forces depend on, against its reverse. */
 static void spring_differences(void **state)
 {
     (void)state;
@@ -259,7 +259,8 @@ static void momentum_and_energy(void **state)
 /* ---- contact ---- */
 
 /* The rigid ball of DiffTaichi's time-of-impact example, with a floor that takes the normal velocity: with
- * the time of impact a vertex stops on the floor wherever the step ends, without it above the floor. */
+ * the time of impact a vertex stops on the floor for every step; without it the vertex stops above the floor.
+ */
 static void impact_on_floor(void **state)
 {
     (void)state;
@@ -418,7 +419,7 @@ static void recordings(void **state)
     }
 }
 
-/* Damaged texts end in an answer. */
+/* Damaged texts give a result or an error. */
 static void damaged_recordings(void **state)
 {
     (void)state;

@@ -176,7 +176,7 @@ static void single_impact(void **state)
 
 /* Several contacts: no penetration, the same result in any order. Without friction no energy is gained if e =
  * 0, or if no two bodies enclose the disc in an acute wedge: Newton's restitution acts on the bodies that the
- * disc approaches, and the impulse that keeps it out of another one does work (Stronge, Impact Mechanics,
+ * disc approaches, and the impulse that keeps it out of another body does work (Stronge, Impact Mechanics,
  * 2000). */
 static int acute_wedge(int count, const impact_contact *k)
 {
@@ -233,7 +233,7 @@ static void several_impacts(void **state)
     }
 }
 
-/* Same classes and switches? */
+/* Returns whether classes and switches are the same. */
 static int same(int count, const impact_contact *a, const impact_contact *b)
 {
     for (int i = 0; i < count; i++) {
@@ -252,7 +252,7 @@ static void turn(impact_contact *k, double angle)
 }
 
 /* Adjoint of the velocity step against differences by velocity and by the angles of the normals, any number
- * of contacts; points within reach of a switch are counted and left out. */
+ * of contacts; counts and skips points within reach of a switch. */
 static void impact_derivatives(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void impact_derivatives(void **state)
             }
             double slope = (4 * q[1] / eps - q[0] / (2 * eps)) / 3, size = fabs(v[0]) + fabs(v[1]);
             for (int j = 0; j < count; j++) {
-                size += fabs(c[j].f[0]); /* large where mixing was used */
+                size += fabs(c[j].f[0]); /* large with mixing */
             }
             if (!clean) {
                 skipped++;

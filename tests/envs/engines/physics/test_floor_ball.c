@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_floor_ball.c - the ball that a floor throws back: its flight, its bounces, derivatives through the
- * time of impact against central differences. */
+/* test_floor_ball.c - a ball over a floor without loss: its flight, its bounces, derivatives through the time
+ * of impact against central differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@ static void near(double value, double want, double tolerance)
     }
 }
 
-/* Up to the first bounce a parabola; then never below the floor, and at the floor with the speed of
- * impact. */
+/* A parabola up to the first bounce; then never below the floor, and at the floor with the speed of impact.
+ */
 static void bounces(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void bounces(void **state)
     ds_memory_free(&room);
 }
 
-/* A ball that leaves the floor too slowly to get off it in one step stays where it is. */
+/* A ball too slow to leave the floor in one step stays where it is. */
 static void slow_ball(void **state)
 {
     (void)state;

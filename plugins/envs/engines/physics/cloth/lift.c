@@ -70,7 +70,7 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
     double e[3];
     if (l->seen != NULL) {
         if (k % l->every == 0 || k == l->fitted_steps) {
-            cloth_seen_bar(l->seen, (k + l->every - 1) / l->every, l->fitted_frame, x_bar);
+            cloth_camera_bar(l->seen, (k + l->every - 1) / l->every, l->fitted_frame, x_bar);
         }
         return;
     }

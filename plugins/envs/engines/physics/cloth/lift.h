@@ -5,7 +5,7 @@
 #ifndef DS_ENGINES_CLOTH_LIFT_H
 #define DS_ENGINES_CLOTH_LIFT_H
 
-#include "seen.h"
+#include "camera.h"
 #include "sheet.h"
 #include "trajectory.h"
 
@@ -17,7 +17,7 @@ typedef struct lift {
     cloth c;
     sheet s;
     trajectory data;
-    cloth_seen *seen;              /* cameras whose images give the loss; NULL: the corners give it */
+    cloth_camera *seen;            /* cameras whose images give the loss; NULL: the corners give it */
     int squared;                   /* 1: mean squared distance instead of mean distance */
     uint64_t steps, every, frames; /* `every` steps make an output step */
     double centre[2], along[2],

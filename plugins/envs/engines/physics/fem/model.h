@@ -119,8 +119,5 @@ ds_status fem_model_finish(fem_model *m);
 
 /* Mean of positions or velocities, weighted by mass: x is [particles][3]. */
 void fem_centre(const fem_model *m, const double *x, double centre[3]);
-/* Energy, J, of springs, membranes, bending and solids at positions q, with the activations of the model;
- * without gravity, ground and motion. */
-double fem_elastic_energy(const fem_model *m, const double *q);
 
 #endif

@@ -23,8 +23,4 @@ int fem_parse_gmsh(fem_mesh *m, const char *text, size_t size, const char *name,
 int fem_parse_tetgen(fem_mesh *m, const char *node, size_t node_size, const char *node_name, const char *ele,
                      size_t ele_size, const char *ele_name, char error[FEM_READ_ERROR]);
 
-/* Checks that the surface is closed: each edge has exactly two triangles, in opposite sense. Returns 0; 1
- * with a line that names a triangle (from 1); 2: no memory. */
-int fem_check_closed(const fem_mesh *m, const char *name, char error[FEM_READ_ERROR]);
-
 #endif

@@ -360,7 +360,7 @@ static void step(const compound_net *n, const compound *p, uint64_t at_step, con
 }
 
 /* Returns the stages of a step of the last motion, computed again if they are not kept. */
-static const stages *stages_again(const compound_net *n, const compound *p, uint64_t k)
+static const stages *recomputed_stages(const compound_net *n, const compound *p, uint64_t k)
 {
     double next[N];
     if (!n->keeps) {
@@ -375,7 +375,7 @@ static void step_reverse(const compound_net *n, const compound *p, uint64_t at_s
 {
     const double h = n->h, *y = n->step + at_step * N;
     double before[N], ahead[N] = {0}; /* by the state of the next stage */
-    const stages *s = stages_again(n, p, at_step);
+    const stages *s = recomputed_stages(n, p, at_step);
     if (s->count == 1) {
         const double acc_bar[2] = {h * (bar[2] + h * bar[0]), h * (bar[3] + h * bar[1])};
         bar[2] += h * bar[0];
@@ -408,7 +408,7 @@ static void step_tangent(const compound_net *n, const compound *p, uint64_t at_s
 {
     const double h = n->h, *y = n->step + at_step * N;
     double at_dot[N], sum[N] = {0}, acc_dot[2];
-    const stages *s = stages_again(n, p, at_step);
+    const stages *s = recomputed_stages(n, p, at_step);
     if (s->count == 1) {
         evaluate_tangent(n, p->constant, y, tape_of(n, at_step, 0), &s->side[0], dot, k_dot, w_dot, acc_dot);
         for (int i = 0; i < 2; i++) {

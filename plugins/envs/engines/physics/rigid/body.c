@@ -4,37 +4,12 @@
 #include "engines/kit/algebra/quaternion.h"
 #include "body.h"
 
-static const double pi = 3.14159265358979323846;
-
-static void set_diagonal(rigid_mass *out, double mass, double xx, double yy, double zz)
-{
-    memset(out, 0, sizeof *out);
-    out->mass = mass;
-    out->inertia[0] = xx;
-    out->inertia[4] = yy;
-    out->inertia[8] = zz;
-}
-
-void rigid_mass_sphere(double density, double radius, rigid_mass *out)
-{
-    double m = 4.0 / 3.0 * pi * radius * radius * radius * density, I = 0.4 * m * radius * radius;
-    set_diagonal(out, m, I, I, I);
-}
-
 void rigid_mass_box(double density, const double half[3], rigid_mass *out)
 {
     double m = 8 * density * half[0] * half[1] * half[2];
     double x = half[0] * half[0], y = half[1] * half[1], z = half[2] * half[2];
-    set_diagonal(out, m, m / 3 * (y + z), m / 3 * (z + x), m / 3 * (x + y));
-}
-
-void rigid_mass_capsule(double density, double radius, double length, rigid_mass *out)
-{
-    const double r = radius, l = length;
-    double balls = density * 4.0 / 3.0 * pi * r * r * r, cylinder = density * pi * r * r * l;
-    double across =
-        cylinder * (r * r / 4 + l * l / 12) + balls * (0.4 * r * r + 0.375 * r * l + 0.25 * l * l);
-    set_diagonal(out, balls + cylinder, (cylinder / 2 + 0.4 * balls) * r * r, across, across);
+    *out = (rigid_mass){.mass = m,
+                        .inertia = {[0] = m / 3 * (y + z), [4] = m / 3 * (z + x), [8] = m / 3 * (x + y)}};
 }
 
 /* I += m (|r|^2 1 - r r^T) */
@@ -45,64 +20,6 @@ static void add_point(double inertia[9], double m, const double r[3])
     for (int k = 0; k < 9; k += 4) {
         inertia[k] += m * square;
     }
-}
-
-/* ---- mesh ---- */
-
-/* Volume and moments about the point `middle`. */
-typedef struct moments {
-    double volume, first[3], inertia[9];
-} moments;
-
-/* Adds the tetrahedron of the origin and three corners. */
-static void add_tetrahedron(const double a[3], const double b[3], const double c[3], moments *m)
-{
-    double normal[3], mid[3], at[3];
-    vec3_cross(b, c, normal);
-    double volume = vec3_dot(a, normal) / 6;
-    m->volume += volume;
-    for (int k = 0; k < 3; k++) {
-        mid[k] = (a[k] + b[k] + c[k]) / 4;
-    }
-    const double *corner[4] = {NULL, a, b, c};
-    for (int i = 0; i < 4; i++) {
-        for (int k = 0; k < 3; k++) {
-            at[k] = mid[k] + ((corner[i] != NULL ? corner[i][k] : 0) - mid[k]) / sqrt(5);
-        }
-        vec3_add_scaled(m->first, volume / 4, at);
-        add_point(m->inertia, volume / 4, at);
-    }
-}
-
-int rigid_mass_mesh(double density, size_t vertices, const double *position, size_t triangles,
-                    const uint32_t *corner, rigid_mass *out)
-{
-    double middle[3] = {0}, at[3][3];
-    moments m = {0};
-    for (size_t i = 0; i < vertices; i++) {
-        vec3_add_scaled(middle, 1 / (double)vertices, position + 3 * i);
-    }
-    for (size_t t = 0; t < triangles; t++) {
-        for (int c = 0; c < 3; c++) {
-            memcpy(at[c], position + 3 * corner[3 * t + (size_t)c], sizeof at[c]);
-            vec3_add_scaled(at[c], -1, middle);
-        }
-        add_tetrahedron(at[0], at[1], at[2], &m);
-    }
-    memset(out, 0, sizeof *out);
-    if (!(m.volume > 0)) {
-        return 0;
-    }
-    out->mass = density * m.volume;
-    for (int k = 0; k < 3; k++) {
-        at[0][k] = m.first[k] / m.volume;
-        out->centre[k] = middle[k] + at[0][k];
-    }
-    add_point(m.inertia, -m.volume, at[0]);
-    for (int k = 0; k < 9; k++) {
-        out->inertia[k] = density * m.inertia[k];
-    }
-    return 1;
 }
 
 double rigid_mass_density_adjoint(const rigid_mass *unit, const rigid_mass *bar)
@@ -203,77 +120,7 @@ void rigid_mass_points_tangent(size_t n, const double *mass, const double *posit
     }
 }
 
-/* ---- bodies of several parts ---- */
-
-void rigid_mass_place(const rigid_mass *part, const double q[4], const double shift[3], rigid_mass *out)
-{
-    double R[9];
-    quat_matrix(q, R);
-    out->mass = part->mass;
-    mat3_apply(R, part->centre, out->centre);
-    vec3_add_scaled(out->centre, 1, shift);
-    mat3_mul(R, part->inertia, out->inertia);
-    mat3_mult(out->inertia, R, out->inertia);
-}
-
-void rigid_mass_place_adjoint(const double q[4], const rigid_mass *bar, rigid_mass *part_bar)
-{
-    double R[9];
-    quat_matrix(q, R);
-    part_bar->mass = bar->mass;
-    mat3_tapply(R, bar->centre, part_bar->centre);
-    mat3_tmul(R, bar->inertia, part_bar->inertia);
-    mat3_mul(part_bar->inertia, R, part_bar->inertia);
-}
-
-void rigid_mass_join(size_t parts, const rigid_mass *part, rigid_mass *out)
-{
-    memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < parts; i++) {
-        out->mass += part[i].mass;
-        vec3_add_scaled(out->centre, part[i].mass, part[i].centre);
-    }
-    for (int k = 0; k < 3; k++) {
-        out->centre[k] /= out->mass;
-    }
-    for (size_t i = 0; i < parts; i++) {
-        double r[3];
-        offset(part[i].centre, out->centre, r);
-        add_point(out->inertia, part[i].mass, r);
-        for (int k = 0; k < 9; k++) {
-            out->inertia[k] += part[i].inertia[k];
-        }
-    }
-}
-
-void rigid_mass_join_adjoint(size_t parts, const rigid_mass *part, const rigid_mass *bar,
-                             rigid_mass *part_bar)
-{
-    rigid_mass whole;
-    rigid_mass_join(parts, part, &whole);
-    for (size_t i = 0; i < parts; i++) {
-        double r[3];
-        offset(part[i].centre, whole.centre, r);
-        part_bar[i].mass += reverse_mass(bar, whole.mass, r);
-        reverse_position(bar, whole.mass, part[i].mass, r, part_bar[i].centre);
-        for (int k = 0; k < 9; k++) {
-            part_bar[i].inertia[k] += bar->inertia[k];
-        }
-    }
-}
-
 /* ---- contact points and poses ---- */
-
-void rigid_points_sphere(double radius, rigid_point out[RIGID_SPHERE_POINTS])
-{
-    out[0] = (rigid_point){.radius = radius};
-}
-
-void rigid_points_capsule(double radius, double length, rigid_point out[RIGID_CAPSULE_POINTS])
-{
-    out[0] = (rigid_point){.at = {-length / 2, 0, 0}, .radius = radius};
-    out[1] = (rigid_point){.at = {length / 2, 0, 0}, .radius = radius};
-}
 
 void rigid_points_box(const double half[3], rigid_point out[RIGID_BOX_POINTS])
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* body.h - mass properties of rigid bodies (uniform solids, point masses, several parts together), their
- * contact points, and their points in the world; with derivatives. SI units. Matrices are stored row by row,
+/* body.h - mass properties of rigid bodies (uniform boxes, point masses), their contact points, and their points in the world; with derivatives. SI units. Matrices are stored row by row,
  * lists of positions are n x 3. */
-#ifndef DS_ENGINES_RIGID_MASS_H
-#define DS_ENGINES_RIGID_MASS_H
+#ifndef DS_ENGINES_RIGID_BODY_H
+#define DS_ENGINES_RIGID_BODY_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* Also holds derivatives of a loss by these numbers (`bar`) or a direction (`dot`). Derivatives by the
  * inertia are taken by its nine entries and are symmetric. */
@@ -16,17 +14,8 @@ typedef struct rigid_mass {
     double inertia[9]; /* kg m^2 about the centre of mass */
 } rigid_mass;
 
-/* Solids about the origin. `half`: half sizes. The capsule is a cylinder of that length along x with two half
- * balls. */
-void rigid_mass_sphere(double density, double radius, rigid_mass *out);
+/* A box about the origin; `half`: half sizes. */
 void rigid_mass_box(double density, const double half[3], rigid_mass *out);
-void rigid_mass_capsule(double density, double radius, double length, rigid_mass *out);
-
-/* The solid inside a closed surface whose triangles are counter-clockwise seen from outside. Exact: sums
- * signed tetrahedra with the four-point rule of degree 2 (Hammer, Stroud 1956). Returns 0 and sets zeros if
- * the enclosed volume is not positive. */
-int rigid_mass_mesh(double density, size_t vertices, const double *position, size_t triangles,
-                    const uint32_t *corner, rigid_mass *out);
 
 /* Derivative by the density of a solid; `unit` are the properties at density 1. */
 double rigid_mass_density_adjoint(const rigid_mass *unit, const rigid_mass *bar);
@@ -39,16 +28,6 @@ void rigid_mass_points_adjoint(size_t n, const double *mass, const double *posit
 void rigid_mass_points_tangent(size_t n, const double *mass, const double *position, const double *mass_dot,
                                const double *position_dot, rigid_mass *dot);
 
-/* A part turned by the unit quaternion q (w x y z), then shifted. The adjoint keeps the pose fixed and sets
- * part_bar. */
-void rigid_mass_place(const rigid_mass *part, const double q[4], const double shift[3], rigid_mass *out);
-void rigid_mass_place_adjoint(const double q[4], const rigid_mass *bar, rigid_mass *part_bar);
-
-/* Joins parts into one body (parallel axis theorem). The adjoint adds to part_bar. */
-void rigid_mass_join(size_t parts, const rigid_mass *part, rigid_mass *out);
-void rigid_mass_join_adjoint(size_t parts, const rigid_mass *part, const rigid_mass *bar,
-                             rigid_mass *part_bar);
-
 /* ---- contact points and poses ---- */
 
 /* A contact ball, in the frame of the body with the centre of mass as origin. Radius 0: a point. */
@@ -57,12 +36,8 @@ typedef struct rigid_point {
     double radius; /* m */
 } rigid_point;
 
-enum { RIGID_SPHERE_POINTS = 1, RIGID_CAPSULE_POINTS = 2, RIGID_BOX_POINTS = 8 };
-
-/* Contact points of the solids above: the centre of a sphere, both ends of a capsule, the corners of a box
- * with index 4 [x > 0] + 2 [y > 0] + [z > 0]. */
-void rigid_points_sphere(double radius, rigid_point out[RIGID_SPHERE_POINTS]);
-void rigid_points_capsule(double radius, double length, rigid_point out[RIGID_CAPSULE_POINTS]);
+/* The corners of a box, with index 4 [x > 0] + 2 [y > 0] + [z > 0]. */
+enum { RIGID_BOX_POINTS = 8 };
 void rigid_points_box(const double half[3], rigid_point out[RIGID_BOX_POINTS]);
 
 /* world = x + R(q) (body - centre), each n x 3, for a unit quaternion q (w x y z). The adjoint adds to x_bar

@@ -42,7 +42,7 @@ struct momentum {
 };
 
 /* The numbers of a state that networks read. */
-static inline void momentum_seen(const momentum_state *s, double in[WRENCH_INPUTS])
+static inline void net_inputs(const momentum_state *s, double in[WRENCH_INPUTS])
 {
     memcpy(in, s->x, sizeof s->x);
     memcpy(in + 3, s->P, sizeof s->P);
@@ -120,7 +120,7 @@ static void momentum_step_from(const momentum *r, uint64_t t, const momentum_sta
     add_torques(r, t, s, out);
     if (r->net != NULL) {
         double in[WRENCH_INPUTS], force[3] = {0}, torque[3] = {0};
-        momentum_seen(s, in);
+        net_inputs(s, in);
         wrench_add(r->net, in, force, torque);
         vec3_add_scaled(out->F, 1, force);
         vec3_add_scaled(out->moved.L, h, torque);
@@ -504,8 +504,8 @@ static void step_tangent(momentum *r, uint64_t t, momentum_state *dot, const mom
     turn_tangent(r, s, &step, omega_dot, dot->q);
     if (r->net != NULL) {
         double in[WRENCH_INPUTS], in_dot[WRENCH_INPUTS];
-        momentum_seen(s, in);
-        momentum_seen(dot, in_dot);
+        net_inputs(s, in);
+        net_inputs(dot, in_dot);
         wrench_tangent(r->net, in, in_dot, F_dot, T_dot);
         vec3_add_scaled(dot->P, h, F_dot);
         vec3_add_scaled(dot->L, h, T_dot);
@@ -610,7 +610,7 @@ static void reverse_networks(const momentum *r, const momentum_state *s, const m
         F_bar[k] = r->rules.h * bar->P[k];
         T_bar[k] = r->rules.h * bar->L[k];
     }
-    momentum_seen(s, in);
+    net_inputs(s, in);
     wrench_reverse(r->net, in, F_bar, T_bar, in_bar);
 }
 

@@ -24,7 +24,7 @@ struct rigid {
 };
 
 /* The numbers of a state that networks read. */
-static inline void rigid_seen(const rigid_state *s, double in[WRENCH_INPUTS])
+static inline void net_inputs(const rigid_state *s, double in[WRENCH_INPUTS])
 {
     memcpy(in, s->x, sizeof s->x);
     memcpy(in + 3, s->v, sizeof s->v);
@@ -107,7 +107,7 @@ static void forces(const rigid *r, const rigid_state *s, rigid_step *out)
     memcpy(out->T, r->body.torque, sizeof out->T);
     if (r->net != NULL) {
         double in[WRENCH_INPUTS];
-        rigid_seen(s, in);
+        net_inputs(s, in);
         wrench_add(r->net, in, out->F, out->T);
     }
     for (size_t i = 0; i < r->points; i++) {
@@ -292,8 +292,8 @@ static void forces_tangent(const rigid *r, const rigid_state *s, const double R[
     memcpy(T_dot, d->body->torque, 3 * sizeof *T_dot);
     if (r->net != NULL) {
         double in[WRENCH_INPUTS], in_dot[WRENCH_INPUTS];
-        rigid_seen(s, in);
-        rigid_seen(d->state, in_dot);
+        net_inputs(s, in);
+        net_inputs(d->state, in_dot);
         wrench_tangent(r->net, in, in_dot, F_dot, T_dot);
     }
     for (size_t i = 0; i < r->points; i++) {
@@ -503,7 +503,7 @@ static void reverse_networks(const rigid *r, const rigid_state *s, const reverse
     double in[WRENCH_INPUTS], in_bar[WRENCH_INPUTS] = {0}, F_bar[3], T_bar[3];
     memcpy(F_bar, a->F_bar, sizeof F_bar);
     memcpy(T_bar, a->T_bar, sizeof T_bar);
-    rigid_seen(s, in);
+    net_inputs(s, in);
     wrench_reverse(r->net, in, F_bar, T_bar, in_bar);
     for (int k = 0; k < 3; k++) {
         a->body_bar->force[k] += F_bar[k] - a->F_bar[k];

@@ -3,6 +3,8 @@
 #include "blocks.h"
 
 const char *const blocks_names[] = {"u"};
+const ds_scene_kit_label blocks_metrics[] = {{"x1", "m"}, {"x2", "m"},  {"gap", "m"}, {"force", "N"},
+                                             {"u", "N"},  {"cost", ""}, {NULL, NULL}};
 
 double blocks_gap(const double *x)
 {

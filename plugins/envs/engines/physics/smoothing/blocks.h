@@ -35,15 +35,14 @@ void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual);
 /* Width of the gap in a state; negative if the blocks overlap. */
 double blocks_gap(const double *x);
 
-/* Scene and metrics x1, x2, gap, contact force, u, cost. The body "goal" shows where block 2 should end. */
-enum { BLOCKS_METRICS = 6 };
-#define BLOCKS_METRICS_LIST                                                                                  \
-    {"x1", "m"}, {"x2", "m"}, {"gap", "m"}, {"force", "N"}, {"u", "N"},                                      \
-    {                                                                                                        \
-        "cost", ""                                                                                           \
-    }
+/* Metrics x1, x2, gap, contact force, u, cost, and the scene; its body "goal" shows where block 2 should end. */
+extern const ds_scene_kit_label blocks_metrics[];
 void blocks_bodies(void *self, ds_scene_kit *s);
 void blocks_place(const void *self, uint64_t k, uint64_t b, double *out);
 void blocks_measure(void *self, uint64_t k, double *out);
+
+#define BLOCKS_TABLE                                                                                         \
+    .cure = "reduce parameter h or k", .metrics = blocks_metrics, .bodies = blocks_bodies,                   \
+    .place = blocks_place, .measure = blocks_measure, OPEN_LOOP_TABLE
 
 #endif

@@ -372,42 +372,42 @@ static double baseline(policy *p, const ds_eval *io)
 }
 
 /* One episode; `io` is its row. */
-static ds_status score_episode(void *self, ds_eval *io, ds_score *ask)
+static ds_status score_episode(void *self, ds_eval *io, ds_score *request)
 {
     policy *p = self;
     const uint64_t numbers = p->roll.steps * p->roll.system->controls;
-    if (!(ask->sigma >= 0 && isfinite(ask->sigma))) {
+    if (!(request->sigma >= 0 && isfinite(request->sigma))) {
         return ds_host_fail(p->kit.host, DS_E_ARG,
                             "score: sigma = %g; give a positive number, or 0 for the parameter's value",
-                            ask->sigma);
+                            request->sigma);
     }
-    const int twice = (ask->flags & DS_SCORE_BASELINE) != 0;
-    ask->baseline = twice ? baseline(p, io) : (double)NAN;
+    const int twice = (request->flags & DS_SCORE_BASELINE) != 0;
+    request->baseline = twice ? baseline(p, io) : (double)NAN;
     if (twice && p->roll.stopped) {
         return DS_STOPPED;
     }
-    p->sigma_now = ask->sigma > 0 ? ask->sigma : p->sigma;
+    p->sigma_now = request->sigma > 0 ? request->sigma : p->sigma;
     const ds_status status = ds_env_kit_evaluate(p->kit.env, self, io);
     p->sigma_now = p->sigma;
     io->cost_steps += twice ? p->roll.steps : 0;
-    memset(ask->score, 0, p->kit.n * sizeof *ask->score);
-    if (ask->noise != NULL) {
-        memset(ask->noise, 0, numbers * sizeof *ask->noise);
+    memset(request->score, 0, p->kit.n * sizeof *request->score);
+    if (request->noise != NULL) {
+        memset(request->noise, 0, numbers * sizeof *request->noise);
     }
     if (status == DS_OK && io->noise_key != 0 && io->outcome <= DS_EVAL_BAD_GRAD) {
-        rollout_score(&p->roll, p->noise, ask->score);
-        if (ask->noise != NULL) {
-            memcpy(ask->noise, p->noise, numbers * sizeof *ask->noise);
+        rollout_score(&p->roll, p->noise, request->score);
+        if (request->noise != NULL) {
+            memcpy(request->noise, p->noise, numbers * sizeof *request->noise);
         }
     }
     return status;
 }
 
-static ds_status score_evaluate(void *self, const ds_rows *rows, const ds_results *results, ds_score *ask)
+static ds_status score_evaluate(void *self, const ds_rows *rows, const ds_results *results, ds_score *request)
 {
     ds_eval_query query[DS_MAX_QUERIES], *list[DS_MAX_QUERIES];
     ds_eval io = ds_eval_row(rows, results, 0, query, list);
-    const ds_status status = score_episode(self, &io, ask);
+    const ds_status status = score_episode(self, &io, request);
     ds_eval_store(&io, results, 0);
     return status;
 }

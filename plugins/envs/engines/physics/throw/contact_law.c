@@ -175,7 +175,7 @@ static void inputs_of(const contact_law *l, const contact_record *r, double in[L
 }
 
 /* Outputs of the networks, in units of f, at the normal force of the springs. */
-static void ask_networks(const contact_law *l, contact_record *r, double net[LAW_OUTPUTS])
+static void evaluate_networks(const contact_law *l, contact_record *r, double net[LAW_OUTPUTS])
 {
     double in[LAW_INPUTS];
     inputs_of(l, r, in);
@@ -254,7 +254,7 @@ void contact_law_force(const contact_law *l, double x, const double v[3], contac
     r->friction = friction_of(l, r->speed);
     r->near = r->by_near = 0;
     if (has_networks(l)) {
-        ask_networks(l, r, net);
+        evaluate_networks(l, r, net);
         r->near =
             l->friction == FRICTION_TANH ? r->friction.by_mu : hyperbolic_tangent(r->speed * l->per_slip);
         r->by_near = (1 - r->near * r->near) * l->per_slip;

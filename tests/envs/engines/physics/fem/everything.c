@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* everything.c - an episode with everything that deformable bodies have. */
+/* everything.c - an episode with all features of deformable bodies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #include "everything.h"
 
-/* Some smooth function of a state, and its slope by one number. */
+/* A smooth function of a state, and its slope by one number. */
 static double term(uint64_t k, size_t i, double x)
 {
     return sin(3 * x + (double)(k + i)) + 0.1 * x * x;

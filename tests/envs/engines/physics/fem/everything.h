@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* everything.h - an episode with everything that deformable bodies have: a block, a cloth in the air,
- * springs, activations by a controller, ground. The loss is a smooth function of some states. */
+/* everything.h - an episode with all features of deformable bodies: a block, a cloth in the air, springs,
+ * activations by a controller, ground. The loss is a smooth function of some states. */
 #ifndef DS_TESTS_FEM_EVERYTHING_H
 #define DS_TESTS_FEM_EVERYTHING_H
 
@@ -22,21 +22,21 @@ typedef struct everything {
     int64_t bad;
 } everything;
 
-/* Touches the ground where `contact` is 1. 0 where it cannot be opened. */
+/* Opens it; the body touches the ground if `contact` is 1. Returns 0 on failure. */
 int everything_open(everything *s, int contact, const char *isa, size_t memory_bytes);
 void everything_close(everything *s);
 
-/* The loss; with `gradient` the derivatives are in s->gradient and s->bar. */
+/* Returns the loss; with `gradient` the derivatives are in s->gradient and s->bar. */
 double everything_run(everything *s, int gradient);
 
-/* Numbers of the episode with the places of their derivatives. */
+/* Numbers of the episode and where their derivatives are. */
 typedef struct everything_variable {
     const char *name;
     double *at, *by;
     size_t n;
 } everything_variable;
 
-/* All of them; how many there are. Constants of the solids are for all tetrahedra together. */
+/* Lists all of them and returns how many. Constants of the solids are shared by all tetrahedra. */
 size_t everything_list(everything *s, everything_variable out[EVERYTHING_VARIABLES]);
 
 #endif

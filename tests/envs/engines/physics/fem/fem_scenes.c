@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fem_scenes.c - see fem_scenes.h. */
+/* fem_scenes.c - episodes of gradSim's scenes (see fem_scenes.h). */
 #include "fem_scenes.h"
 
 #include <diffsim/helper/random.h>

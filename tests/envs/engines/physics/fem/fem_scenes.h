@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fem_scenes.h - whole episodes of gradSim's scenes, for tests and timings: the gear and the walker with
- * their controllers, the beam, the ball. The loss is the squared distance of the centre from a target in
- * the end. */
+ * their controllers, the beam, the ball. The loss is the squared final distance of the centre from a target.
+ */
 #ifndef DS_TESTS_FEM_SCENES_H
 #define DS_TESTS_FEM_SCENES_H
 
@@ -26,13 +26,13 @@ typedef struct fem_scene {
     int64_t bad;
 } fem_scene;
 
-/* With `steps` steps (the full episode: 5760, 9600, 3840, 3840); 0 where the instruction set does not run
- * here. Weights are random, of the size that the scenes start with. */
+/* Opens a scene with `steps` steps (the full episode: 5760, 9600, 3840, 3840); returns 0 if the instruction
+ * set does not run here. Weights are random, of the size that the scenes start with. */
 int fem_scene_gear(fem_scene *s, uint64_t steps, const char *isa);
 int fem_scene_walker(fem_scene *s, uint64_t steps, const char *isa);
 int fem_scene_beam(fem_scene *s, uint64_t steps, const char *isa, double mu, double lambda);
 int fem_scene_ball(fem_scene *s, uint64_t steps, const char *isa);
-/* Anything else: the model has been finished, s->net set or not. */
+/* Opens any other model: it must be finished, s->net set or not. */
 int fem_scene_open(fem_scene *s, const fem_options *o);
 void fem_scene_close(fem_scene *s);
 

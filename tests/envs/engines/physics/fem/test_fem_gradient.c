@@ -74,7 +74,7 @@ static void smooth_gradients_match_differences(void **state)
     everything_close(&s);
 }
 
-/* Contact makes kinks: a step of the differences may lie on both sides of one. */
+/* Contact makes kinks: a step of the differences may cross one. */
 static void contact_gradients_match_differences(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void contact_gradients_match_differences(void **state)
         assert_true(a.wrong * 50 <= a.compared);
         everything_variable v[EVERYTHING_VARIABLES];
         const size_t kinds = everything_list(&s, v);
-        for (size_t k = 0; k < kinds; k++) { /* the ground has been felt */
+        for (size_t k = 0; k < kinds; k++) { /* the ground had an effect */
             assert_true(strncmp(v[k].name, "ground", 6) != 0 || v[k].by[0] != 0);
         }
         everything_close(&s);
@@ -138,7 +138,7 @@ static void tangents_are_adjoint_to_gradients(void **state)
                 sum += (g ? g[i] : 0) * by[k][i];
             }
         }
-        /* those that are in the structure itself */
+        /* numbers in the structure itself */
         const double *own = &gradient.membrane.mu, *along = &d.membrane.mu;
         const size_t numbers = 5 + 2 + 4 + 3;
         for (size_t i = 0; i < numbers; i++) {
@@ -247,7 +247,7 @@ static void in_plane_changes_nothing_in_the_plane(void **state)
         assert_memory_equal(a.triangle_act, b.triangle_act, m.triangles * sizeof *a.mass);
         assert_memory_equal(&a.membrane, &b.membrane, sizeof a.membrane);
         assert_true(a.ke == b.ke && a.mu == b.mu && a.gravity[1] == b.gravity[1] && b.gravity[axis] == 0);
-        /* What leaves the plane has all of its derivatives. */
+        /* A motion that leaves the plane has all its derivatives. */
         m.u[axis] = 1e-9;
         run_plane(&m, 0, NULL, &room, &a);
         run_plane(&m, FEM_WANT_IN_PLANE, NULL, &room, &b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fem_laws.c - the force laws of single elements: balance, rest, invariance, energy, and their
- * derivatives against central differences; the kernels of all instruction sets against the plain laws;
- * recorded values of an independent implementation. */
+/* test_fem_laws.c - the force laws of single elements: balance, rest, invariance, energy, derivatives against
+ * central differences; the kernels of all instruction sets against the scalar laws; recorded values of an
+ * independent implementation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ typedef struct sample {
 typedef struct law {
     const char *name;
     int corners, constants;
-    int elastic; /* forces have no sum, no torque without damping, and do not see a common velocity */
+    int elastic; /* forces sum to 0, have no torque without damping, and ignore a common velocity */
     int damping; /* the constant that damps; -1: none */
     double low[MOST_CONSTANTS], high[MOST_CONSTANTS];
     void (*force)(const sample *s, vec3 f[4]);
@@ -505,7 +505,7 @@ static void mixed_model(fem_model *m)
     fem_mesh_free(&cloth);
 }
 
-/* Everything that force and vjp of a variant put out, one after the other. */
+/* All results of force and vjp of a variant, one after the other. */
 typedef struct outcome {
     double *at;
     size_t n;
@@ -518,7 +518,7 @@ static void append(outcome *o, const double *from, size_t n)
     o->n += n;
 }
 
-/* Bars of the elements that there are; those that all share, as sums over the lanes. */
+/* Bars of the existing elements; shared ones as sums over the lanes. */
 static void append_bars(outcome *o, const fem_set *s, size_t bars, int shared)
 {
     for (size_t k = 0; k < bars; k++) {
@@ -722,7 +722,7 @@ static void recorded_triangles(void **state)
         copy_vectors(c, "v", 3, u);
         copy_vectors(c, "force", 3, f);
         copy_vectors(c, "force_bar", 3, fb);
-        /* recorded in the plane as it is: the inverse of its edges, whatever their direction */
+        /* recorded in the given plane: the inverse of its edges, whatever their direction */
         const double a = p[2] - p[0], b = p[4] - p[0], d = p[3] - p[1], e = p[5] - p[1], det = a * e - b * d;
         r = (fem_triangle_rest){{e / det, -b / det, -d / det, a / det}, det / 2};
         const fem_triangle_law l = {constant[0], constant[1], constant[2], golden_number(c, "activation")};

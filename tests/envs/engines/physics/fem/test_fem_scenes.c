@@ -51,9 +51,8 @@ static void beams_sag(void **state)
 static void balls_bounce(void **state)
 {
     (void)state;
-    /* state after 384 steps k: x and y of the centre. Before the contact the shape does not matter; after
-     * it the directions in which the icosahedron's corners point do, which are not part of the
-     * measured scene. */
+    /* state after 384 steps k: x and y of the centre. Before the contact the shape does not matter; after it,
+     * the directions of the icosahedron's corners do, which are not part of the measured scene. */
     static const struct {
         int k;
         double x, y, tolerance;
@@ -94,8 +93,8 @@ static void bodies_without_actuation(void **state)
     fem_scene_close(&s);
 }
 
-/* Derivatives by some weights over the whole episode. Contact has kinks: a few may lie within
- * a difference. */
+/* Derivatives by some weights over the whole episode. Contact has kinks: a few may lie within a difference.
+ */
 static void compare_weights(fem_scene *s, size_t count, double h)
 {
     const size_t n = control_weights(s->net);

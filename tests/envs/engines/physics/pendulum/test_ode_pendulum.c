@@ -99,7 +99,7 @@ static void recorded_losses(void **state)
 
 /* ---- other programs of the same physics ---- */
 
-/* A chain of two links whose mass is at their ends, on a cart that does not move, counts its angles from
+/* A chain of two links with their mass at the ends, on a cart that does not move; it counts angles from
  * above. */
 static void accelerations_of_the_chain(void **state)
 {
@@ -120,7 +120,7 @@ static void accelerations_of_the_chain(void **state)
                           .length = {theta[DOUBLE_LENGTH1], theta[DOUBLE_LENGTH2]},
                           .com = {theta[DOUBLE_LENGTH1], theta[DOUBLE_LENGTH2]}};
         const chain_state s = {.theta = {y[0] + pi, y[2] + pi}, .omega = {y[1], y[3]}};
-        torque[0] = x[0] - x[1]; /* the second joint's is taken from the first rod */
+        torque[0] = x[0] - x[1]; /* the torque of the second joint acts against the first rod */
         torque[1] = x[1];
         chain_accelerations(chain_create(&room, &p, 1), &s, (double[]){0, x[0], x[1]}, &cart, alpha);
         double_pendulum_acceleration(theta, y, torque, a);
@@ -149,7 +149,7 @@ static void order_four(void **state)
     }
 }
 
-/* Damped joints take energy; a joint between the bobs leaves the common turn alone. */
+/* Damped joints remove energy; a joint between the bobs does not affect the common rotation. */
 static void damping(void **state)
 {
     (void)state;

@@ -106,8 +106,8 @@ static void turning_levers(void **state)
 
 /* ---- invariants ---- */
 
-/* An elastic bounce of a ball-like body (one vertex below its centre) reverses its speed; no momentum
- * along the ground is made. */
+/* An elastic bounce of a ball-like body (one vertex below its centre) reverses its speed and creates no
+ * momentum along the ground. */
 static void impulses(void **state)
 {
     (void)state;
@@ -127,8 +127,8 @@ static void impulses(void **state)
     ds_memory_free(&room);
 }
 
-/* A vertex that is hit off the centre keeps its speed of separation e times that of approach, and an elastic
- * impulse keeps the energy. */
+/* A vertex hit off the centre separates with e times the speed of approach; an elastic impulse keeps the
+ * energy. */
 static void impulse_off_centre(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void gradient_of(problem *p, const double *x, double grad[NUMBERS])
     reverse_body(x, &body_bar, point_bar, grad);
 }
 
-/* w . (J v) = (J' w) . v for random directions of everything the roll-out takes. */
+/* w . (J v) = (J' w) . v for random directions of all inputs of the roll-out. */
 static void check_tangent(problem *p, const double *x, uint64_t seed)
 {
     momentum_body body_dot, body_bar = {0};

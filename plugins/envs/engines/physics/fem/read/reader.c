@@ -299,29 +299,3 @@ int reader_finish(reader *r, fem_mesh *out)
     }
     return r->status;
 }
-
-int fem_check_closed(const fem_mesh *m, const char *name, char error[FEM_READ_ERROR])
-{
-    uint32_t *edge;
-    size_t edges = 0, bad = 0;
-    error[0] = '\0';
-    ds_status status = fem_mesh_edges(m, &edge, &edges, &bad);
-    free(edge);
-    if (status == DS_E_NOMEM) {
-        snprintf(error, FEM_READ_ERROR, "%.190s: no memory", name);
-        return 2;
-    }
-    if (status != DS_OK) {
-        snprintf(error, FEM_READ_ERROR,
-                 "%.190s: triangle %zu shares an edge with two others, or turns against its neighbour", name,
-                 bad + 1);
-        return 1;
-    }
-    if (2 * edges != 3 * m->triangles) {
-        snprintf(error, FEM_READ_ERROR,
-                 "%.190s: the surface is not closed: %zu sides of triangles have no neighbour", name,
-                 3 * m->triangles - 2 * edges);
-        return 1;
-    }
-    return 0;
-}

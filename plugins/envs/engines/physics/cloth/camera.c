@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seen.c - loss of a cloth from camera images (see seen.h). */
-#include "seen.h"
+/* camera.c - loss of a cloth from camera images (see camera.h). */
+#include "camera.h"
 
 /* Index of component i of point q. */
-static size_t at(const cloth_seen *c, size_t q, size_t i)
+static size_t at(const cloth_camera *c, size_t q, size_t i)
 {
     return i * c->stride + (c->vertex != NULL ? c->vertex[q] : q);
 }
 
-static void gather(const cloth_seen *c, size_t points, const double *state, double *p)
+static void gather(const cloth_camera *c, size_t points, const double *state, double *p)
 {
     for (size_t q = 0; q < points; q++) {
         for (size_t i = 0; i < 3; i++) {
@@ -17,8 +17,9 @@ static void gather(const cloth_seen *c, size_t points, const double *state, doub
     }
 }
 
-ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t stride, const uint32_t *vertex,
-                          const double *start, const double *target, const ds_host *host)
+ds_status cloth_camera_open(cloth_camera *c, const film_subject *subject, size_t stride,
+                            const uint32_t *vertex, const double *start, const double *target,
+                            const ds_host *host)
 {
     const size_t points = subject->mesh.vertices;
     ds_memory room = {0};
@@ -37,23 +38,23 @@ ds_status cloth_seen_open(cloth_seen *c, const film_subject *subject, size_t str
     return status;
 }
 
-void cloth_seen_close(cloth_seen *c)
+void cloth_camera_close(cloth_camera *c)
 {
     sight_close(&c->sight);
 }
 
-static const double *state_of(const cloth_seen *c, const double *states, uint64_t step)
+static const double *state_of(const cloth_camera *c, const double *states, uint64_t step)
 {
     return states + step * 3 * c->stride;
 }
 
-static ds_status take_target(cloth_seen *c, const double *states, uint64_t k, uint64_t step)
+static ds_status take_target(cloth_camera *c, const double *states, uint64_t k, uint64_t step)
 {
     gather(c, c->sight.points, state_of(c, states, step), c->sight.p);
     return sight_target(&c->sight, k);
 }
 
-ds_status cloth_seen_target(cloth_seen *c, const double *states)
+ds_status cloth_camera_target(cloth_camera *c, const double *states)
 {
     ds_status status = DS_OK;
     for (uint64_t k = 0; status == DS_OK && k < c->sight.frames; k++) {
@@ -62,7 +63,7 @@ ds_status cloth_seen_target(cloth_seen *c, const double *states)
     return status != DS_OK ? status : sight_target_file(&c->sight);
 }
 
-ds_status cloth_seen_target_all(cloth_seen *c, const double *state)
+ds_status cloth_camera_target_all(cloth_camera *c, const double *state)
 {
     ds_status status = DS_OK;
     for (uint64_t k = 0; status == DS_OK && k < c->sight.frames; k++) {
@@ -71,7 +72,7 @@ ds_status cloth_seen_target_all(cloth_seen *c, const double *state)
     return status != DS_OK ? status : sight_target_file(&c->sight);
 }
 
-ds_status cloth_seen_loss(cloth_seen *c, const double *states, uint64_t last, double *loss)
+ds_status cloth_camera_loss(cloth_camera *c, const double *states, uint64_t last, double *loss)
 {
     ds_status status = DS_OK;
     *loss = 0;
@@ -84,13 +85,13 @@ ds_status cloth_seen_loss(cloth_seen *c, const double *states, uint64_t last, do
     return status;
 }
 
-ds_status cloth_seen_state(cloth_seen *c, const double *state, double *loss)
+ds_status cloth_camera_state(cloth_camera *c, const double *state, double *loss)
 {
     gather(c, c->sight.points, state, c->sight.p);
     return sight_show(&c->sight, 0, loss);
 }
 
-void cloth_seen_bar(cloth_seen *c, uint64_t step, const double *states, double *x_bar)
+void cloth_camera_bar(cloth_camera *c, uint64_t step, const double *states, double *x_bar)
 {
     const int64_t k = sight_frame(&c->sight, step);
     if (k < 0 || c->failed != DS_OK) {
@@ -105,7 +106,7 @@ void cloth_seen_bar(cloth_seen *c, uint64_t step, const double *states, double *
     }
 }
 
-ds_status cloth_seen_status(cloth_seen *c, ds_status status)
+ds_status cloth_camera_status(cloth_camera *c, ds_status status)
 {
     const ds_status failed = c->failed;
     c->failed = DS_OK;
