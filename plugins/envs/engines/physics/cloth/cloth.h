@@ -10,7 +10,6 @@
 #ifndef DS_ENGINES_CLOTH_H
 #define DS_ENGINES_CLOTH_H
 
-#include "cloth.h"
 #include "mesh.h"
 #include "spring.h"
 #include "touch.h"

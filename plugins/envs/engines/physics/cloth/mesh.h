@@ -4,8 +4,6 @@
 #ifndef DS_ENGINES_CLOTH_MESH_H
 #define DS_ENGINES_CLOTH_MESH_H
 
-#include "mesh.h"
-
 #include <diffsim/helper/memory.h>
 
 enum { CLOTH_BANDS = 16, CLOTH_LANES = 8 };

@@ -7,8 +7,6 @@
 
 #include "engines/physics/smoothing/softness.h"
 #include "mesh.h"
-#include "touch.h"
-
 #include <stdint.h>
 
 /* A floor. A vertex touches it within a step if it approaches and its predicted position is below. */

@@ -4,6 +4,7 @@
  * A flight of m steps without contact has the adjoint v_bar += m h q_bar, so the reverse sweep only visits
  * steps with contacts, unless states have derivatives of their own or bodies act at a distance. */
 #include "ball.h"
+
 #include "lcp.h"
 
 #include <math.h>

@@ -9,8 +9,8 @@
  * the state and of the constants, carried forward with the episode.
  *
  * Longest stable step: the reverse of the forces, (df/dq)' and (df/du)', is applied to motions of the start
- * shape at rest, where both are symmetric. Power iteration approaches the largest eigenvalue of M^-1 (dt^2 K +
- * 2 dt C) from below: no warning is false. */
+ * shape at rest, where both are symmetric. Power iteration approaches the largest eigenvalue of M^-1 (dt^2 K
+ * + 2 dt C) from below: no warning is false. */
 #include "engines/physics/fem/episode.h"
 
 #include "engines/physics/fem/ground.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mesh.c - meshes: memory, measures, surfaces, inner edges, elements at rest (see mesh.h). */
-#include "engines/physics/fem/laws/law.h"
 #include "mesh.h"
+
+#include "engines/physics/fem/laws/law.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
 /* compound.c - the compound double pendulum, without and with networks (see compound.h). compound_run()
  * carries the derivatives by all variables forward with the state. Derivatives solve the equations for the
  * change of both sides at fixed accelerations, so no inverse is differentiated. */
-#include "common/vector_math.h"
 #include "compound.h"
+
+#include "common/vector_math.h"
 #include "engines/kit/algebra/finite.h"
 #include "engines/physics/cloth/sets.h"
 

@@ -10,8 +10,6 @@
 #ifndef DS_ENGINES_COMPOUND_H
 #define DS_ENGINES_COMPOUND_H
 
-#include "compound.h"
-
 #include <diffsim/helper/hybrid.h>
 #include <diffsim/helper/memory.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* body.c - mass properties, contact points and poses of rigid bodies (see body.h). */
+#include "body.h"
+
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "body.h"
 
 void rigid_mass_box(double density, const double half[3], rigid_mass *out)
 {

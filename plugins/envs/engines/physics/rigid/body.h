@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* body.h - mass properties of rigid bodies (uniform boxes, point masses), their contact points, and their points in the world; with derivatives. SI units. Matrices are stored row by row,
- * lists of positions are n x 3. */
+/* body.h - mass properties of rigid bodies (uniform boxes, point masses), their contact points, and their
+ * points in the world; with derivatives. SI units. Matrices are stored row by row, lists of positions are n x
+ * 3. */
 #ifndef DS_ENGINES_RIGID_BODY_H
 #define DS_ENGINES_RIGID_BODY_H
 

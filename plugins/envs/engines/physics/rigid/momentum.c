@@ -7,10 +7,11 @@
  * Impulses are computed in the frame of the body, where neither lever nor inertia turns. With the normal n =
  * R^T (0, 1, 0) and a = p x n, vertex p approaches with P_y / M + L . I^-1 a and yields by 1/M + a . I^-1 a
  * per unit of impulse. */
+#include "momentum.h"
+
 #include "engines/kit/algebra/finite.h"
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "momentum.h"
 
 #include <string.h>
 

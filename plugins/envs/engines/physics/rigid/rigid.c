@@ -3,10 +3,11 @@
  *
  * The adjoint and the tangent compute each step again from its stored state. `_bar` marks derivatives of the
  * loss by a quantity, `_dot` the change of a quantity in a direction. */
+#include "rigid.h"
+
 #include "engines/kit/algebra/finite.h"
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "rigid.h"
 
 #include <string.h>
 

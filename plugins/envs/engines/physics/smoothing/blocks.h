@@ -35,7 +35,8 @@ void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual);
 /* Width of the gap in a state; negative if the blocks overlap. */
 double blocks_gap(const double *x);
 
-/* Metrics x1, x2, gap, contact force, u, cost, and the scene; its body "goal" shows where block 2 should end. */
+/* Metrics x1, x2, gap, contact force, u, cost, and the scene; its body "goal" shows where block 2 should end.
+ */
 extern const ds_scene_kit_label blocks_metrics[];
 void blocks_bodies(void *self, ds_scene_kit *s);
 void blocks_place(const void *self, uint64_t k, uint64_t b, double *out);

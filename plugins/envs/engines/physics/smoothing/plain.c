@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plain.c - functions of a few variables as environments (see plain.h). */
-#include "common/number.h"
 #include "plain.h"
+
+#include "common/number.h"
 
 void plain_read(plain *p, ds_param_reader *in, uint64_t n, const char *name, const char *unit)
 {

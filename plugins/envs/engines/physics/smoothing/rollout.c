@@ -192,7 +192,7 @@ static int64_t rollout_bad_step(const rollout *r)
     return -1;
 }
 
-/* ---- environments of all controls ---- */
+/* ---- open-loop environments ---- */
 
 void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system,
                     const open_loop_usual *usual)

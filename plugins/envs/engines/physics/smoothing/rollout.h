@@ -10,8 +10,6 @@
 #ifndef DS_ENGINES_ROLLOUT_H
 #define DS_ENGINES_ROLLOUT_H
 
-#include "rollout.h"
-
 #include <diffsim/ext/draft/score.h>
 #include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/memory.h>
@@ -50,7 +48,7 @@ void rollout_back(rollout *r, const double *more, double *u_bar);
 /* The cost of step t of the last episode; t = steps: of its last state. */
 double rollout_cost(const rollout *r, uint64_t t);
 
-/* ---- environments of all controls ---- */
+/* ---- open-loop environments ---- */
 
 /* Environments whose variables are the controls of all steps of a rollout, time-major. The instance starts
  * with a struct open_loop; its file provides the system, the defaults and a scene. */

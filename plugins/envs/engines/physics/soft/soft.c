@@ -3,7 +3,6 @@
  * soft.h). */
 #include "engines/physics/soft/soft.h"
 
-
 #include <diffsim/helper/fail.h>
 
 #include <math.h>

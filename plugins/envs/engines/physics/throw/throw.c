@@ -5,8 +5,9 @@
  * Impulses: with the rows J of all normals, then of all sliding directions, (J M^-1 J' + 1e-5) f = b with 0
  * <= f for normals and |f| <= mu f_n along the sliding, by projected Gauss-Seidel; b = -(v_n - 0.01 depth /
  * h), -v_t. */
-#include "engines/kit/algebra/finite.h"
 #include "throw.h"
+
+#include "engines/kit/algebra/finite.h"
 
 #include <math.h>
 #include <string.h>
