@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episodes.c - stepwise control by the optimizer of a run. Episodes (diffsim/ext/steps.h) are numbered as
- * they begin and recorded in that order, one row each: one that is over waits for those that began before it.
- * On resume, the first ones are answered from the store as long as the optimizer takes the same actions. */
+/* episodes.c - stepwise control for the optimizer of a run. Episodes (diffsim/ext/steps.h) are numbered in
+ * the order in which they begin and recorded in that order, one row each: a finished episode waits for those
+ * that began before it. On resume, the first episodes are answered from the store while the optimizer takes
+ * the same actions. */
 #include "config.h"
 
 #include "base/plugin_memory.h"
@@ -14,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An episode: begun, and not yet recorded, or kept. */
+/* An episode that is not recorded yet, or that is kept for derivatives. */
 typedef struct episode {
     struct episode *next; /* in the order of their numbers */
     uint64_t id, lane, key;
     uint64_t t; /* steps taken */
-    int over;   /* waits to be recorded */
+    int over;   /* finished, waits to be recorded */
     int stored; /* answered from the store, which holds `steps` steps */
     uint64_t steps;
     uint32_t ended;   /* DS_STEPS_*: of the last step, or of the end of a stored one */
@@ -27,12 +28,12 @@ typedef struct episode {
     double *x, *obs, *reward;
     uint64_t group;
     char tag[DS_MAX_TAG + 1];
-    /* Derivatives. */
-    int recorded;       /* and there for them alone */
-    uint64_t present;   /* stored: steps to which a worker was brought; 0 = none */
-    uint64_t back;      /* step that the sweep has gone back over last; UINT64_MAX = there is none */
-    uint32_t back_fail; /* DS_EVAL_* of a sweep that gives no more */
-    double *bars;       /* of the sweep: for each step the adjoints of reward and observation */
+    /* For derivatives: */
+    int recorded;       /* recorded, and kept only for them */
+    uint64_t present;   /* stored episode: steps that a worker has repeated; 0 = none */
+    uint64_t back;      /* step that the sweep reached last; UINT64_MAX = no sweep */
+    uint32_t back_fail; /* DS_EVAL_* of a failed sweep */
+    double *bars;       /* adjoints of reward and observation for each step of the sweep */
 } episode;
 
 typedef struct ds_run_episodes {
@@ -41,17 +42,17 @@ typedef struct ds_run_episodes {
     ds_steps_info info;
     uint64_t lanes;
     episode *first, *last;
-    episode **lane; /* `lanes` of them, as of all that follow */
-    /* Of one call. */
+    episode **lane; /* `lanes` of them, as in all arrays below */
+    /* For one call: */
     unsigned char *named; /* lanes; zeros between calls */
     ds_lane_step *step;
     uint64_t *row;
     int warned;
-    /* Of an optimizer that has asked for derivatives: the last episode of each lane. */
+    /* For derivatives: the last episode of each lane. */
     int keeps;
     episode **kept;
     ds_lane_back *back; /* of one call */
-    double *seen;       /* n_obs values: the observation of an episode that is made again */
+    double *seen;       /* n_obs values: the observation of a repeated episode */
 } ds_run_episodes;
 
 static ds_status refuse(const ds_client *c, const char *function, const char *text)
@@ -70,7 +71,7 @@ static void discard(episode *ep)
     }
 }
 
-/* An episode begins in its lane, in place of the one that was kept. */
+/* Keeps an episode that begins in its lane, in place of the one kept before. */
 static void keep(ds_run_episodes *s, episode *ep)
 {
     episode *before = s->kept[ep->lane];
@@ -82,7 +83,7 @@ static void keep(ds_run_episodes *s, episode *ep)
     }
 }
 
-/* Recorded episodes go, the others wait for that. */
+/* Discards recorded episodes; the others wait until they are recorded. */
 static void forget(ds_run_episodes *s)
 {
     for (size_t i = 0; i < s->lanes; i++) {
@@ -95,7 +96,7 @@ static void forget(ds_run_episodes *s)
 
 /* ---- the contract ---- */
 
-/* Are `count` lanes in range, and different ones? */
+/* Are `count` lanes in range and different? */
 static ds_status check_lanes(const ds_client *c, const char *function, const uint64_t *lane, uint64_t count)
 {
     ds_run_episodes *s = c->episodes;
@@ -116,7 +117,7 @@ typedef struct call {
     ds_step_results results;
 } call;
 
-/* What the optimizer has passed. */
+/* The arguments of the optimizer. */
 typedef struct passed {
     const ds_step_rows *rows;
     const ds_label *label;
@@ -134,7 +135,7 @@ static ds_status check_held(const ds_client *c, const char *function, const call
     return DS_OK;
 }
 
-/* Reads and tests the rows of a call. */
+/* Reads and checks the rows of a call. */
 static ds_status read_rows(ds_client *c, const char *function, const passed *p, int stepping, call *r)
 {
     ds_error why = {0, "rows, results or done is NULL"};
@@ -209,8 +210,8 @@ static episode *append(ds_client *c, uint64_t lane, const ds_label *label)
     return ep;
 }
 
-/* How a stored episode ended. Before 0.2 that was not recorded: an end before the horizon was one by the
- * rules. */
+/* How a stored episode ended. Records before 0.2 lack this: an end before the horizon was then a termination.
+ */
 static uint32_t stored_end(const ds_steps_info *info, const episode *ep, uint32_t recorded)
 {
     int limit = (info->flags & DS_STEPS_TIME_LIMIT) != 0 && ep->steps == info->horizon;
@@ -247,7 +248,7 @@ static int take_stored(ds_client *c, episode *ep)
 
 /* ---- recording ---- */
 
-/* The row's part of an episode, in one block that the recorder frees. */
+/* The episode's part of a row, in one block that the recorder frees. */
 static ds_row_episode *copy_episode(const ds_run_episodes *s, const episode *ep)
 {
     size_t obs = (size_t)((ep->t + 1) * s->info.n_obs), reward = (size_t)ep->t;
@@ -266,7 +267,7 @@ static ds_row_episode *copy_episode(const ds_run_episodes *s, const episode *ep)
     return copy;
 }
 
-/* Enters the episodes that are over, as far as no older one is open. Nonzero = the run ends. */
+/* Records finished episodes until an older one is open. Returns nonzero where the run ends. */
 static int flush(ds_client *c)
 {
     ds_run_episodes *s = c->episodes;
@@ -314,7 +315,7 @@ static int query(ds_client *c, uint64_t count)
     return rc;
 }
 
-/* What a step adds to its episode; an episode that cannot begin fails with its first step. */
+/* Adds a step to its episode. An episode that cannot begin fails with its first step. */
 static void note(episode *ep, const ds_answer *now)
 {
     ds_answer before = ep->answer;
@@ -374,7 +375,8 @@ static ds_status begin_rows(ds_client *c, void *argument)
 
 /* ---- step ---- */
 
-/* Answers row k from its episode, whose numbers of step t are filled; `ended` says whether it is over. */
+/* Writes row k of the results from its episode, whose values of step t are filled; `ended` says whether it is
+ * over. */
 static void answer_row(ds_run_episodes *s, const ds_step_results *r, uint64_t k, episode *ep, uint32_t ended)
 {
     uint64_t n_obs = s->info.n_obs;
@@ -421,7 +423,7 @@ static void step_live(ds_run_episodes *s, const call *r, uint64_t k, episode *ep
     answer_row(s, &r->results, k, ep, ep->ended);
 }
 
-/* Takes the actions of all rows; the live ones go to the workers. */
+/* Takes the actions of all rows; live episodes send theirs to the workers. */
 static int advance(ds_client *c, const call *r)
 {
     ds_run_episodes *s = c->episodes;
@@ -476,7 +478,7 @@ static ds_status step_rows(ds_client *c, void *argument)
     if (flush(c)) {
         return DS_STOPPED;
     }
-    /* The answer to the last step is DS_OK: an extended run must get the same. */
+    /* The last step returns DS_OK: an extended run must get the same status. */
     if (c->journal->statistics.count >= c->journal->budget) {
         c->journal->end = DS_END_BUDGET;
     } else if (c->journal->recorder != NULL && c->journal->statistics.wall_s > wall) {
@@ -505,7 +507,7 @@ static ds_status step(const ds_objective *objective, const ds_step_rows *rows, c
  * Where no worker holds it, because it comes from the record or its worker has died, its steps and its sweep
  * are repeated. */
 
-enum { TRIES = 3 }; /* of a sweep whose worker dies each time */
+enum { TRIES = 3 }; /* for a sweep whose worker dies each time */
 
 static ds_status check_row(const ds_client *c, const ds_back_rows *r, uint64_t k)
 {
@@ -514,13 +516,12 @@ static ds_status check_row(const ds_client *c, const ds_back_rows *r, uint64_t k
     const episode *ep = s->kept[r->lane[k]];
     char text[200];
     if (ep == NULL) {
-        return refuse(c, "back", "a lane has held no episode since the extension was asked for");
+        return refuse(c, "back", "a lane has held no episode since the extension was requested");
     }
     if (ep->t == 0 || (at != ep->t - 1 && (ep->back == UINT64_MAX || at + 1 != ep->back))) {
         snprintf(text, sizeof(text),
-                 "row %llu: step %llu is neither the last one taken, of %llu, nor the one before that of the "
-                 "back_call "
-                 "before",
+                 "row %llu: step %llu is neither the last one taken, of %llu, nor the one before the step of "
+                 "the last call",
                  (unsigned long long)k, (unsigned long long)at, (unsigned long long)ep->t);
         return refuse(c, "back", text);
     }
@@ -529,13 +530,13 @@ static ds_status check_row(const ds_client *c, const ds_back_rows *r, uint64_t k
                : refuse(c, "back", "an adjoint is not finite");
 }
 
-/* The structs of a back_call, in our own size. */
+/* The structs of a call of back(), in our own size. */
 typedef struct back_call {
     ds_back_rows rows;
     ds_back_results results;
 } back_call;
 
-/* What the optimizer has back_passed. */
+/* The arguments of the optimizer. */
 typedef struct back_passed {
     const ds_back_rows *rows;
     const ds_back_results *results;
@@ -563,14 +564,14 @@ static ds_status read_back_rows(const ds_client *c, const back_passed *p, back_c
     return st;
 }
 
-/* ---- where a worker does not have it in hand ---- */
+/* ---- repeating an episode that no worker holds ---- */
 
 static int is_near(double now, double then)
 {
     return now == then || fabs(now - then) <= 1e-9 * fmax(fabs(now), fabs(then));
 }
 
-/* Is what a recorded episode gives now what it gave then? */
+/* Does a recorded episode still give what it gave? */
 static int compare(const ds_client *c, const episode *ep, const double *obs, const ds_lane_step *out)
 {
     const ds_run_episodes *s = c->episodes;
@@ -585,23 +586,23 @@ static int compare(const ds_client *c, const episode *ep, const double *obs, con
                                        &c->journal->error);
     }
     return same ? 0
-                : ds_fail(
-                      &c->journal->error, DS_EXIT_PLUGIN,
-                      "%s: evaluation %llu, step %llu: the environment now answers the recorded actions in "
-                      "another way (%s): it is not the version that made this run, or not deterministic; "
-                      "nothing was changed",
-                      ds_store_path(c->journal->store), (unsigned long long)ep->id, (unsigned long long)ep->t,
-                      out->answer.outcome == DS_EVAL_OK ? "reward, loss or observation"
-                                                        : ds_outcome_name(out->answer.outcome));
+                : ds_fail(&c->journal->error, DS_EXIT_PLUGIN,
+                          "%s: evaluation %llu, step %llu: the environment now gives other results for the "
+                          "recorded actions (%s): it is not the version that made this run, or not "
+                          "deterministic; nothing was changed",
+                          ds_store_path(c->journal->store), (unsigned long long)ep->id,
+                          (unsigned long long)ep->t,
+                          out->answer.outcome == DS_EVAL_OK ? "reward, loss or observation"
+                                                            : ds_outcome_name(out->answer.outcome));
 }
 
-/* Brings an episode to its step in a worker. */
+/* Repeats an episode up to its present step in a worker. */
 static int bring(ds_client *c, episode *ep)
 {
     ds_run_episodes *s = c->episodes;
     ds_lane_step step;
     int rc = 0, tries = 0;
-    do { /* a worker that died is tried once more: that may have been for want of memory */
+    do { /* one more try: the worker may have died for lack of memory */
         step = (ds_lane_step){.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = s->seen};
         rc = ds_pool_step(c->journal->pool, 1, &step, &c->journal->error);
         step.step = ep->t;
@@ -624,7 +625,7 @@ static ds_lane_back ask_of(const ds_run_episodes *s, const episode *ep, uint64_t
                           .action_bar = action_bar};
 }
 
-/* Makes a sweep again from its beginning to where it is. */
+/* Repeats a sweep from its beginning to its present step. */
 static int sweep_again(ds_client *c, episode *ep, ds_lane_back *b)
 {
     ds_run_episodes *s = c->episodes;
@@ -656,7 +657,7 @@ static void fail_row(const ds_run_episodes *s, const ds_back_results *r, uint64_
     memset(r->action_bar + k * s->info.n_act, 0, s->info.n_act * sizeof(double));
 }
 
-/* Goes back in the rows row[0 .. count - 1], whose asks are in s->back. */
+/* Goes back in the rows row[0 .. count - 1], whose requests are in s->back. */
 static int ask_workers(ds_client *c, const back_call *r, const uint64_t *row, uint64_t count)
 {
     ds_run_episodes *s = c->episodes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* free_variables.c - see free_variables.h. */
+/* free_variables.c - requests about the free variables, as requests about all variables. */
 #include "config.h"
 
 #include "run/free_variables.h"
@@ -61,8 +61,8 @@ void ds_free_variables_close(ds_free_variables *f)
     f->point = NULL;
 }
 
-/* Writes rows of the free variables, `stride` apart, into rows of all of them, whose other values are those
- * of `rest`, or 0 where it is NULL. */
+/* Copies rows of the free variables, `stride` apart, into rows of all variables. The other values come from
+ * `rest`, or are 0 where it is NULL. */
 static void expand(const ds_free_variables *f, uint64_t rows, const double *from, uint64_t stride,
                    const double *rest, double *to)
 {
@@ -92,7 +92,7 @@ static void reduce(const ds_free_variables *f, uint64_t rows, const double *from
     }
 }
 
-/* Does an operation take a vector of the variables, or give one? */
+/* Does a query take, or give, a vector of the variables? */
 static int takes_variables(const ds_query *q)
 {
     return q->op == DS_QUERY_JV || q->op == DS_QUERY_HV;

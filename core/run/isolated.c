@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isolated.c - the host's side of remote.h: starts the process, makes its calls of the objective of the
- * run on the rows in the shared memory, passes on the wish to stop, and says how the process has ended. */
+/* isolated.c - the host's side of remote.h: starts the process, makes its calls of the run's objective on
+ * rows in shared memory, forwards stop requests, and reports how the process ended. */
 #include "config.h"
 
 #include "run/isolated.h"
@@ -20,10 +20,10 @@
 #include "worker/remote.h"
 
 enum {
-    POLL_MS = 50,       /* between two looks at the stop flag */
-    LATE_CALLS = 10000, /* after the end that are put up with */
-    PATIENCE_S = 10,    /* for run() to return after its end, and for destroy() */
-    LEAVE_S = 3         /* for the process to end behind destroy() */
+    POLL_MS = 50,       /* between two checks of the stop flag */
+    LATE_CALLS = 10000, /* tolerated after the end */
+    PATIENCE_S = 10,    /* limit for run() after its end, and for destroy() */
+    LEAVE_S = 3         /* limit for the process after destroy() */
 };
 
 struct ds_isolated {
@@ -32,15 +32,15 @@ struct ds_isolated {
     int share_fd, scene_fd;
     ds_remote_view view;
     ds_remote_shape shape;
-    unsigned char *rows;                /* of the call that is being made */
-    uint64_t room;                      /* bytes of them */
-    const ds_objective_steps *episodes; /* what the objective has offered */
+    unsigned char *rows;                /* of the present call */
+    uint64_t room;                      /* their room in bytes */
+    const ds_objective_steps *episodes; /* extensions that the objective has offered */
     const ds_objective_steps_gradient *gradients;
     const ds_objective_files *files;
     const ds_objective_progress *progress;
-    uint64_t told;      /* ds_clock_ns() of the first answer or signal that ends the search; 0 = not yet */
-    uint64_t late;      /* calls behind it */
-    atomic_int strayed; /* where nobody asks for it */
+    uint64_t stopped_ns; /* ds_clock_ns() of the first status or signal that ends the search; 0 = none yet */
+    uint64_t late;       /* calls after it */
+    atomic_int strayed;  /* used where config.strayed is NULL */
     char how[300];
 };
 
@@ -48,12 +48,12 @@ struct ds_isolated {
 
 static int is_overdue(const ds_isolated *p)
 {
-    return p->told != 0 && 1e-9 * (double)(ds_clock_ns() - p->told) > PATIENCE_S;
+    return p->stopped_ns != 0 && 1e-9 * (double)(ds_clock_ns() - p->stopped_ns) > PATIENCE_S;
 }
 
-/* The process has ended, or is ended here and `text` says why: how it was goes to
- * p->how. Returns its wait status. */
-static int bury(ds_isolated *p, const char *text)
+/* Reaps the ended process, or ends it for the reason `text`. Writes the reason to p->how and returns the wait
+ * status. */
+static int reap(ds_isolated *p, const char *text)
 {
     int status = ds_process_reap(&p->process, text != NULL);
     if (text != NULL) {
@@ -69,8 +69,8 @@ static int ended(const ds_isolated *p, ds_error *e)
 {
     const ds_journal *j = p->config.journal;
     return ds_fail(e, DS_EXIT_PLUGIN,
-                   "%s: after %llu evaluations %s; everything is saved; once it is mended go on with: dshost "
-                   "resume %s",
+                   "%s: after %llu evaluations %s; everything is saved; once it is fixed continue with: "
+                   "dshost resume %s",
                    p->config.module->id, (unsigned long long)j->statistics.count, p->how, j->folder);
 }
 
@@ -79,13 +79,13 @@ static int not_returned(ds_isolated *p, const char *function, ds_error *e)
     char text[120];
     snprintf(text, sizeof(text), "%s did not return within %d s or %d calls of its end", function, PATIENCE_S,
              LATE_CALLS);
-    bury(p, text);
+    reap(p, text);
     return ended(p, e);
 }
 
 /* ---- start ---- */
 
-/* The process that has described the plugin, or a memory file for a new one. */
+/* Takes the process that has described the plugin, or makes a memory file for a new one. */
 static int take_process(ds_isolated *p, ds_error *e)
 {
     ds_described_process probe;
@@ -100,7 +100,7 @@ static int take_process(ds_isolated *p, ds_error *e)
     return 0;
 }
 
-/* Gives it the settings. */
+/* Sends the settings. */
 static int start(ds_isolated *p, ds_error *e)
 {
     const ds_isolated_config *c = &p->config;
@@ -109,7 +109,7 @@ static int start(ds_isolated *p, ds_error *e)
         .seed = c->seed, .memory = c->memory > 0 ? c->memory << 20 : 0, .threads = c->threads};
     int rc = ds_start_arguments_make(&orders, c->module->path, c->module->id, c->params, e);
     if (rc == 0 && p->process.state != DS_PROCESS_NONE && ds_process_instruct(&p->process, &orders) != 0) {
-        ds_process_reap(&p->process, 1); /* it died meanwhile: another one is started */
+        ds_process_reap(&p->process, 1); /* it died in the meantime: another one is started */
     }
     if (rc == 0 && p->process.state == DS_PROCESS_NONE) {
         rc = ds_process_start(&p->process, &place, &orders, 0, 0, e);
@@ -118,7 +118,7 @@ static int start(ds_isolated *p, ds_error *e)
     return rc;
 }
 
-/* Waits until it has made an instance, or says why not. */
+/* Waits until the process has made an instance, or reports why not. */
 static int wait_created(ds_isolated *p, ds_error *e)
 {
     const char *id = p->config.module->id, *name;
@@ -126,7 +126,7 @@ static int wait_created(ds_isolated *p, ds_error *e)
     ds_worker_hello hello;
     for (char byte = 0; byte != DS_WORKER_HELLO;) {
         if (!ds_process_listen(&p->process, POLL_MS, &byte)) {
-            const int status = bury(p, NULL);
+            const int status = reap(p, NULL);
             return ds_process_was_mute(id, status, e) != 0
                        ? e->status
                        : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", id, p->how);
@@ -140,7 +140,7 @@ static int wait_created(ds_isolated *p, ds_error *e)
     }
     if (pread(p->process.start, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello) ||
         hello.magic != DS_WORKER_MAGIC) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the answer of its process is incomplete", id);
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the handshake of its process is incomplete", id);
     }
     hello.error.text[sizeof(hello.error.text) - 1] = '\0';
     ds_text_clean(hello.error.text);
@@ -191,13 +191,13 @@ void ds_isolated_close(ds_isolated *p)
 
 /* ---- calls ---- */
 
-/* The array of a call in the rows, or NULL. */
+/* The array of a call, or NULL. */
 static void *rows(const ds_isolated *p, const ds_remote_call *c, const ds_remote_array *array, int k)
 {
     return (c->given >> k & 1u) != 0 ? p->rows + array[k].at : NULL;
 }
 
-/* What is tested must not change behind the test: a call is made on a copy of its rows. */
+/* Copies the rows of a call, so that they cannot change after the check. */
 static int take_rows(ds_isolated *p, uint64_t bytes)
 {
     if (bytes > p->room) {
@@ -211,8 +211,8 @@ static int take_rows(ds_isolated *p, uint64_t bytes)
     return bytes == 0 || p->rows != NULL ? 0 : -1;
 }
 
-/* A stride that the plugin gave for its own buffer: here rows lie one behind the other, but what would be
- * refused stays as it is. */
+/* The plugin's stride for its own buffer becomes the dense one; a stride that will be refused stays as it is.
+ */
 static uint64_t stride_here(uint64_t theirs, uint64_t dense)
 {
     return theirs < dense ? theirs : dense;
@@ -239,7 +239,7 @@ static ds_status evaluate(const ds_isolated *p, const ds_objective *objective, d
                               .out = rows(p, c, array, k + 2),
                               .stride = stride_here(a->stride, array[k + 2].each),
                               .bytes = a->bytes};
-        /* Values have no kind; there is one product at most. */
+        /* values have no kind; there is one product at most */
         reply[i].kind = a->op != DS_QUERY_VALUE ? rows(p, c, array, DS_REMOTE_PRODUCT_KIND) : NULL;
         queries[i] = a->query_size != 0 ? &query[i] : NULL;
         replies[i] = a->reply_size != 0 ? &reply[i] : NULL;
@@ -306,7 +306,8 @@ static ds_status back(const ds_isolated *p, const ds_objective *objective, ds_re
     return p->gradients->back(objective, &r, &results, &c->done);
 }
 
-/* Unpacks a report, see DS_REMOTE_REPORT; a damaged one is refused as one of too many scalars. */
+/* Unpacks a report, see DS_REMOTE_REPORT. A damaged one is passed on with too many scalars, so that it is
+ * refused. */
 static ds_status report(const ds_isolated *p, const ds_objective *objective, const ds_remote_call *c,
                         const ds_remote_array *array)
 {
@@ -388,36 +389,36 @@ static ds_status put_texts(ds_isolated *p, ds_remote_call *c)
 static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c)
 {
     c->text[sizeof(c->text) - 1] = '\0';
-    int channels_asked = strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0;
-    int files_asked = strcmp(c->text, DS_EXT_FILES) == 0;
-    int gradients_asked = strcmp(c->text, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0;
-    int variables_asked = strcmp(c->text, DS_EXT_OBJECTIVE_VARIABLES) == 0;
-    int progress_asked = strcmp(c->text, DS_EXT_OBJECTIVE_PROGRESS) == 0;
-    int known = channels_asked || files_asked || gradients_asked || variables_asked || progress_asked ||
+    int wants_channels = strcmp(c->text, DS_EXT_OBJECTIVE_CHANNELS) == 0;
+    int wants_files = strcmp(c->text, DS_EXT_FILES) == 0;
+    int wants_gradients = strcmp(c->text, DS_EXT_OBJECTIVE_STEPS_GRADIENT) == 0;
+    int wants_variables = strcmp(c->text, DS_EXT_OBJECTIVE_VARIABLES) == 0;
+    int wants_progress = strcmp(c->text, DS_EXT_OBJECTIVE_PROGRESS) == 0;
+    int known = wants_channels || wants_files || wants_gradients || wants_variables || wants_progress ||
                 strcmp(c->text, DS_EXT_OBJECTIVE_STEPS) == 0;
     const void *table = known ? objective->get_extension(objective, c->text) : NULL;
     if (table == NULL) {
         return DS_E_UNSUPPORTED;
     }
-    if (channels_asked) {
+    if (wants_channels) {
         const ds_objective_channels *channels = table;
         c->count = channels->count;
         return put_channels(p, channels);
     }
-    if (variables_asked) {
+    if (wants_variables) {
         const ds_objective_variables *variables = table;
         c->count = variables->count;
         return put_variables(p, variables);
     }
-    if (files_asked) {
+    if (wants_files) {
         p->files = table;
         return put_texts(p, c);
     }
-    if (progress_asked) {
+    if (wants_progress) {
         p->progress = table;
         return DS_OK;
     }
-    if (gradients_asked) { /* the shape of its rows is that of the episodes */
+    if (wants_gradients) { /* its rows have the shape of the episodes */
         p->gradients = table;
         table = objective->get_extension(objective, DS_EXT_OBJECTIVE_STEPS);
     }
@@ -431,7 +432,7 @@ static ds_status offer(ds_isolated *p, const ds_objective *objective, ds_remote_
 
 /* ---- the search ---- */
 
-/* May this call be made? The process, or what has gone wild in it, may have left anything there. */
+/* May this call be made? A broken process may have written anything. */
 static int is_sound(const ds_isolated *p, const ds_remote_call *c, ds_remote_array *array)
 {
     return c->what >= DS_REMOTE_ROOM && c->what <= DS_REMOTE_RETURN &&
@@ -442,10 +443,10 @@ static int is_sound(const ds_isolated *p, const ds_remote_call *c, ds_remote_arr
            ds_remote_lay_out(&p->shape, c, array) <= p->view.mapped;
 }
 
-/* Makes a call of the objective: the answer replaces it. */
+/* Makes a call of the objective and replaces it by its results. */
 static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call *c, ds_remote_array *array)
 {
-    int stop = p->told != 0;
+    int stop = p->stopped_ns != 0;
     const uint64_t bytes = ds_remote_lay_out(&p->shape, c, array);
     c->tag[sizeof(c->tag) - 1] = '\0';
     if (take_rows(p, bytes) != 0) {
@@ -480,11 +481,11 @@ static void answer(ds_isolated *p, const ds_objective *objective, ds_remote_call
         memcpy(p->view.rows, p->rows, bytes);
     }
     p->late += stop;
-    /* Files that save() cannot keep are no end of the search. */
-    p->told = c->status != DS_OK && c->what != DS_REMOTE_SAVE && !stop ? ds_clock_ns() : p->told;
+    /* A file that save() cannot keep does not end the search. */
+    p->stopped_ns = c->status != DS_OK && c->what != DS_REMOTE_SAVE && !stop ? ds_clock_ns() : p->stopped_ns;
 }
 
-/* Threads of the optimizer that called the objective, and were refused by the other side. */
+/* Takes over the mark of calls from other threads, which the other side refused. */
 static void note_strays(const ds_isolated *p)
 {
     if (atomic_load_explicit(&p->view.head->strayed, memory_order_relaxed) != 0) {
@@ -501,7 +502,7 @@ static int wait_call(ds_isolated *p, ds_error *e)
                    atomic_load_explicit(p->config.strayed, memory_order_relaxed) != 0;
         char byte;
         atomic_store(&p->view.head->stop, stop);
-        p->told = stop && p->told == 0 ? ds_clock_ns() : p->told;
+        p->stopped_ns = stop && p->stopped_ns == 0 ? ds_clock_ns() : p->stopped_ns;
         if (p->late > LATE_CALLS) {
             return not_returned(p, "run()", e);
         }
@@ -515,40 +516,40 @@ static int wait_call(ds_isolated *p, ds_error *e)
             if (ds_remote_await(&p->view)) { /* its last call */
                 return 0;
             }
-            bury(p, NULL);
+            reap(p, NULL);
             return ended(p, e);
         }
     }
 }
 
-/* run() has returned: destroy() is called, and the process ends. What it does behind destroy(), in
- * destructors and the like, is no part of the run; a thread that still asks is. */
+/* run() has returned: destroy() is called and the process ends. What happens after destroy(), such as
+ * destructors, does not belong to the run, except a thread that still calls the objective. */
 static int wait_end(ds_isolated *p, ds_error *e)
 {
     const char *id = p->config.module->id;
     int done = 0;
     char byte;
-    p->told = ds_clock_ns();
+    p->stopped_ns = ds_clock_ns();
     while (ds_process_listen(&p->process, POLL_MS, &byte)) {
         note_strays(p);
         if (byte == DS_WORKER_DONE) {
             done = 1;
-            p->told = ds_clock_ns();
+            p->stopped_ns = ds_clock_ns();
         }
         if (is_overdue(p) && !done) {
             return not_returned(p, "destroy()", e);
         }
-        if (done && 1e-9 * (double)(ds_clock_ns() - p->told) > LEAVE_S) {
-            ds_log(DS_LOG_WARNING, id, "its process did not end within %d s behind destroy(), and was ended",
+        if (done && 1e-9 * (double)(ds_clock_ns() - p->stopped_ns) > LEAVE_S) {
+            ds_log(DS_LOG_WARNING, id, "its process did not end within %d s after destroy(), and was killed",
                    LEAVE_S);
-            bury(p, "");
+            reap(p, "");
             return 0;
         }
     }
-    int status = bury(p, NULL);
+    int status = reap(p, NULL);
     note_strays(p);
     if (status != 0 && done) {
-        ds_log(DS_LOG_WARNING, id, "behind destroy() %s", p->how);
+        ds_log(DS_LOG_WARNING, id, "after destroy() %s", p->how);
     }
     return status != 0 && !done ? ended(p, e) : 0;
 }
@@ -558,14 +559,14 @@ ds_status ds_isolated_run(ds_isolated *p, const ds_objective *objective, char wh
 {
     ds_remote_array array[DS_REMOTE_ARRAYS];
     char go = DS_WORKER_GO;
-    send(p->process.socket, &go, 1, MSG_NOSIGNAL); /* the end of its socket tells where it died */
+    send(p->process.socket, &go, 1, MSG_NOSIGNAL); /* the end of the socket shows where it died */
     for (;;) {
         if (wait_call(p, e) != 0) {
             return DS_STOPPED;
         }
         ds_remote_call c = p->view.head->call;
         if (!is_sound(p, &c, array)) {
-            bury(p, "its process made a call with damaged numbers");
+            reap(p, "its process made a call with damaged numbers");
             ended(p, e);
             return DS_STOPPED;
         }

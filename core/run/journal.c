@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.c - the next row, recorded or fresh: budget, replay, recording, and the rules that end a run. */
+/* journal.c - the next row, from the record or fresh: budget, replay, recording, and the rules that end a
+ * run. */
 #include "config.h"
 
 #include "run/journal.h"
@@ -18,11 +19,11 @@
 
 enum {
     MIN_FOR_SHARE = 50,      /* evaluations before the share of failures counts */
-    FAILURES_TOLD = 5,       /* failures that get a line each */
+    FAILURES_LOGGED = 5,     /* failures that are logged one by one */
     FAILURE_FILES = 100,     /* reproducer files of one start */
-    STUBBORN_CALLS = 1000000 /* calls after the end that are put up with */
+    LATE_CALLS_MAX = 1000000 /* tolerated calls after the end */
 };
-static const double URGENT_SECONDS = 0.01; /* an evaluation that took longer is committed at once */
+static const double URGENT_SECONDS = 0.01; /* a longer evaluation is committed at once */
 
 const char *ds_end_name(int end)
 {
@@ -89,13 +90,14 @@ ds_status ds_journal_refuse(ds_journal *j, const char *function, const char *tex
     return DS_E_ARG;
 }
 
-/* An optimizer that goes on calling after the end would keep us here for ever. */
+/* An optimizer that keeps calling after the end would keep us here for ever. */
 int ds_journal_over(ds_journal *j)
 {
-    if (j->end != DS_END_NONE && j->crash_text != NULL && ++j->late_calls > STUBBORN_CALLS) {
-        ds_log(DS_LOG_ERROR, j->spec->opt.id,
-               "does not return from run() though evaluate() says DS_STOPPED; everything is saved in %s",
-               j->folder);
+    if (j->end != DS_END_NONE && j->crash_text != NULL && ++j->late_calls > LATE_CALLS_MAX) {
+        ds_log(
+            DS_LOG_ERROR, j->spec->opt.id,
+            "does not return from run() although evaluate() returned DS_STOPPED; everything is saved in %s",
+            j->folder);
         ds_recorder_close(j->recorder, NULL);
         ds_store_close(j->store, NULL);
         ds_crash_unwatch();
@@ -104,8 +106,8 @@ int ds_journal_over(ds_journal *j)
     return j->end != DS_END_NONE;
 }
 
-/* Evaluations that count as failed. For a survey simulations that diverge are a result: it may
- * begin with a region of them. */
+/* Evaluations that count as failed. In a survey, diverged simulations are a result: it may begin in a region
+ * of them. */
 static uint64_t failures(const ds_journal *j)
 {
     uint64_t broken = 0;
@@ -115,7 +117,7 @@ static uint64_t failures(const ds_journal *j)
     return j->spec->survey ? broken : j->statistics.failed;
 }
 
-/* Does the run end behind the row that was entered last? A survey goes through its record to the end. */
+/* Does the run end after the last row? A survey replays its record to the end. */
 static void look_for_end(ds_journal *j, double loss, int replayed)
 {
     const ds_statistics *l = &j->statistics;
@@ -133,26 +135,26 @@ void ds_journal_tag(char to[DS_MAX_TAG + 1], const char *from)
 {
     to[0] = '\0';
     strncat(to, from != NULL ? from : "", DS_MAX_TAG);
-    ds_text_clean(to); /* it may have been cut inside a character */
+    ds_text_clean(to); /* may have been cut inside a character */
 }
 
-static void tell_failure(ds_journal *j, uint64_t id, uint64_t noise, const double *x, const ds_answer *a)
+static void report_failure(ds_journal *j, uint64_t id, uint64_t noise, const double *x, const ds_answer *a)
 {
     char file[80] = "";
     ds_error e = {0, ""};
     const char *env = j->spec->env.id;
-    if (j->failures_told < FAILURE_FILES &&
+    if (j->failures_logged < FAILURE_FILES &&
         ds_folder_write_failure(j->folder, j->spec, id, x, j->env->info.n,
                                 ds_pool_noise_key(j->pool, id, noise), a, &e) != 0) {
         ds_log(DS_LOG_WARNING, NULL, "%s", e.text);
-    } else if (j->failures_told < FAILURE_FILES) {
+    } else if (j->failures_logged < FAILURE_FILES) {
         snprintf(file, sizeof(file), "; failure-%04llu.ini repeats it", (unsigned long long)id);
     }
-    j->failures_told++;
-    if (j->failures_told <= FAILURES_TOLD) {
+    j->failures_logged++;
+    if (j->failures_logged <= FAILURES_LOGGED) {
         ds_log(DS_LOG_WARNING, env, "evaluation %llu %s: %s%s", (unsigned long long)id,
                ds_outcome_name(a->outcome), a->message, file);
-    } else if (j->failures_told == FAILURES_TOLD + 1) {
+    } else if (j->failures_logged == FAILURES_LOGGED + 1) {
         ds_log(DS_LOG_WARNING, env, "evaluation %llu %s; further ones are only counted",
                (unsigned long long)id, ds_outcome_name(a->outcome));
     }
@@ -170,7 +172,7 @@ static int record(ds_journal *j, ds_row *row)
 int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *point, int replayed)
 {
     row->id = j->statistics.count + 1;
-    ds_text_clean(row->answer.message); /* of a worker, which may have gone wild */
+    ds_text_clean(row->answer.message); /* from a worker, which may be broken */
     ds_statistics_add(&j->statistics, row->x, &row->answer, want, replayed);
     if (replayed) {
         ds_reports_skip(&j->reports);
@@ -180,21 +182,21 @@ int ds_journal_append(ds_journal *j, ds_row *row, uint32_t want, const double *p
             return fail(j);
         }
         if (row->answer.outcome > DS_EVAL_INFEASIBLE && j->pool != NULL) {
-            tell_failure(j, row->id, row->noise, point, &row->answer);
+            report_failure(j, row->id, row->noise, point, &row->answer);
         }
     }
     look_for_end(j, row->answer.loss, replayed);
     return j->end != DS_END_NONE;
 }
 
-/* ---- one row of a question ---- */
+/* ---- one row of a request ---- */
 
 static const double *recorded_x(const ds_journal *j, const ds_journal_request *q, uint64_t i)
 {
     return q->recorded != NULL ? q->recorded + i * j->statistics.n : q->x + i * j->statistics.n;
 }
 
-/* Numbers of the gradient that is asked for. */
+/* Numbers of the gradient. */
 static uint64_t width_of(const ds_journal *j, const ds_journal_request *q)
 {
     return (q->want & DS_WANT_GRAD) != 0 ? j->statistics.n : 0;
@@ -215,14 +217,15 @@ static uint64_t noise_of(const ds_journal_request *q, uint64_t i)
     return q->noise != NULL ? q->noise[i] : 0;
 }
 
-/* What channels and noise add to the record of row i. */
+/* The part of row i that channels and noise add to the record. */
 static ds_extra extra_of(const ds_journal *j, const ds_journal_request *q, uint64_t i)
 {
     return ds_queries_record(j->env->channels, q->queries, in_of(q, i), out_of(q, i), noise_of(q, i),
                              j->room);
 }
 
-/* Hands row i, whose values are there, to the client and enters it. Nonzero = the run ends behind it. */
+/* Delivers row i, whose values are in place, to the client and records it. Returns nonzero where the run ends
+ * after it. */
 static int deliver(ds_journal *j, ds_journal_request *q, uint64_t i, const ds_answer *answer, int replayed)
 {
     uint64_t n = j->env->info.n;
@@ -273,7 +276,7 @@ static void restore(double *to, const double *stored, uint64_t count)
     }
 }
 
-/* Takes the record of row i, which has to be of the same question. */
+/* Takes the record of row i, which must match the request. */
 static int take_row(ds_journal *j, const ds_journal_request *q, uint64_t i, ds_answer *answer)
 {
     uint64_t width = width_of(j, q);
@@ -303,7 +306,7 @@ typedef struct repetition {
     ds_answer *answer; /* recorded */
     uint64_t from, first;
     int differs;
-    unsigned char *lost; /* rows whose worker died: they are tried once more; NULL = this is that time */
+    unsigned char *lost; /* rows whose worker died, to be tried once more; NULL in that second try */
 } repetition;
 
 int ds_journal_worker_lost(const ds_answer *a)
@@ -313,11 +316,10 @@ int ds_journal_worker_lost(const ds_answer *a)
 
 int ds_journal_not_repeated(const char *path, uint64_t id, const ds_answer *a, ds_error *e)
 {
-    return ds_fail(
-        e, DS_EXIT_PLUGIN,
-        "%s: evaluation %llu, which is recorded, could not be repeated, twice: %s; nothing was changed, "
-        "and nothing is lost: the same command tries it again",
-        path, (unsigned long long)id, a->message);
+    return ds_fail(e, DS_EXIT_PLUGIN,
+                   "%s: recorded evaluation %llu could not be repeated, twice: %s; nothing was changed or "
+                   "lost: the same command tries again",
+                   path, (unsigned long long)id, a->message);
 }
 
 static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
@@ -347,7 +349,7 @@ static int repeat_row(void *ctx, uint64_t i, const ds_answer *a, const double *g
     return r->differs;
 }
 
-/* Rows of a question from `from` on, as evaluations from number `first` on. */
+/* Rows of a request from number `from`, as evaluations from number `first`. */
 static ds_pool_request rows_from(const ds_journal *j, const ds_journal_request *q, uint64_t from,
                                  uint64_t count, uint64_t first)
 {
@@ -360,7 +362,7 @@ static ds_pool_request rows_from(const ds_journal *j, const ds_journal_request *
                              .noise = q->noise != NULL ? q->noise + from : NULL};
 }
 
-/* Computes the products of `rows` rows of the question again. */
+/* Computes the products of `rows` rows again. */
 static int repeat_products(ds_journal *j, const ds_journal_request *q, uint64_t from, uint64_t rows,
                            ds_answer *answer)
 {
@@ -381,8 +383,8 @@ static int repeat_products(ds_journal *j, const ds_journal_request *q, uint64_t 
     return rc > 0 || r.differs ? fail(j) : rc;
 }
 
-/* Answers rows from the record while there are any. Sets of rows whose products have to be computed are
- * computed in one go, so that all workers are used. */
+/* Answers rows from the record while it has any. Rows that need products are computed together, so that all
+ * workers are used. */
 static int replay_rows(ds_journal *j, ds_journal_request *q, uint64_t rows, uint64_t *done)
 {
     int products = q->queries != NULL && q->queries->product;
@@ -394,7 +396,7 @@ static int replay_rows(ds_journal *j, ds_journal_request *q, uint64_t rows, uint
             rc = take_row(j, q, from + count, &answer[count]);
             good += rc == 0 && answer[count].outcome == DS_EVAL_OK;
             count += rc == 0;
-            /* a failure is not tried again */
+            /* a failure is not repeated */
         } while (rc == 0 && products && good == count && from + count < rows && ds_journal_replaying(j));
         if (rc == 0 && good > 0 && products) {
             rc = repeat_products(j, q, from, good, answer);
@@ -438,7 +440,7 @@ int ds_journal_read_halts(ds_journal *j, ds_error *e)
     return rc;
 }
 
-/* Within a commit that is open. */
+/* Call within an open commit. */
 static int write_halts(ds_journal *j)
 {
     char text[DS_JOURNAL_HALTS * 21 + 1] = "";
@@ -452,12 +454,12 @@ static int write_halts(ds_journal *j)
 
 int ds_journal_halt(ds_journal *j)
 {
-    size_t at = j->halts; /* not the last where a resume has a smaller budget than the run had */
+    size_t at = j->halts; /* not the last one where a resume has a smaller budget than the run had */
     while (at > 0 && j->halt[at - 1] > j->budget) {
         at--;
     }
     if (j->recorder == NULL || j->halts == DS_JOURNAL_HALTS || (at > 0 && j->halt[at - 1] == j->budget)) {
-        return 0; /* it was one before, or there are too many to go on after all of them */
+        return 0; /* known already, or too many to wait for */
     }
     memmove(j->halt + at + 1, j->halt + at, (j->halts - at) * sizeof *j->halt);
     j->halt[at] = j->budget;
@@ -480,7 +482,7 @@ int ds_journal_live(ds_journal *j)
     rc = rc != 0 || j->spec->survey ? rc : ds_store_set(j->store, "budget", text, &j->error);
     rc = rc != 0 ? rc : write_halts(j);
     rc = rc != 0 ? rc : ds_store_set(j->store, "ended", "", &j->error);
-    char *recommended = NULL; /* of the run before it was extended */
+    char *recommended = NULL; /* from before the run was extended */
     rc = rc != 0 ? rc : ds_store_get(j->store, "recommended", &recommended, &j->error);
     rc = rc != 0 || recommended == NULL ? rc : ds_store_set(j->store, "recommended", "", &j->error);
     free(recommended);
@@ -500,17 +502,17 @@ int ds_journal_live(ds_journal *j)
     return rc;
 }
 
-/* Rows on their way through the pool. */
-typedef struct passage {
+/* A request on its way through the pool. */
+typedef struct transit {
     ds_journal *journal;
     ds_journal_request *q;
     uint64_t first, width;
     uint64_t *done;
-} passage;
+} transit;
 
 static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
-    passage *p = ctx;
+    transit *p = ctx;
     ds_journal_request *q = p->q;
     uint64_t row = p->first + i;
     double *to = p->width > 0 ? q->values + row * p->width : NULL;
@@ -528,9 +530,9 @@ static int sink(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
     return deliver(p->journal, q, row, answer, 0);
 }
 
-static int ask_pool(ds_journal *j, ds_journal_request *q, uint64_t rows, uint64_t *done)
+static int send_to_pool(ds_journal *j, ds_journal_request *q, uint64_t rows, uint64_t *done)
 {
-    passage p = {j, q, *done, width_of(j, q), done};
+    transit p = {j, q, *done, width_of(j, q), done};
     const ds_pool_request fresh = rows_from(j, q, *done, rows - *done, j->statistics.count + 1);
     return ds_pool_execute(j->pool, &fresh, sink, &p, &j->error);
 }
@@ -542,7 +544,7 @@ ds_status ds_journal_execute(ds_journal *j, ds_journal_request *q, uint64_t *don
     *done = 0;
     int rc = j->replay != NULL ? replay_rows(j, q, rows, done) : 0;
     rc = rc == 0 && *done < rows && j->recorder == NULL ? ds_journal_live(j) : rc;
-    rc = rc == 0 && *done < rows ? ask_pool(j, q, rows, done) : rc;
+    rc = rc == 0 && *done < rows ? send_to_pool(j, q, rows, done) : rc;
     if (rc != 0) {
         ds_journal_stop(j, rc);
     }
@@ -552,8 +554,8 @@ ds_status ds_journal_execute(ds_journal *j, ds_journal_request *q, uint64_t *don
     if (j->end == DS_END_NONE && j->recorder != NULL) {
         ds_journal_notify(j, DS_RUN_STEP);
     }
-    /* All rows answered is DS_OK even where the budget is used up: an extended run must get
-     * the same answer. */
+    /* DS_OK where all rows are answered, even with the budget used up: an extended run must get the same
+     * status. */
     return *done == q->count && (j->end == DS_END_NONE || j->end == DS_END_BUDGET) ? DS_OK : DS_STOPPED;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objective.c - the contract of the objective that an optimizer gets: who calls, and with what; the journal
- * answers. */
+/* objective.c - the objective of an optimizer: checks who calls, and with what; the journal answers. */
 #include "config.h"
 
 #include "run/objective.h"
@@ -13,11 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who calls ---- */
+/* ---- calls ---- */
 
-/* Begins a call of the objective: 0 = it is refused. `theirs` gets what the optimizer has set for its
- * thread. */
-static int come_in(ds_client *c, ds_call_state *theirs)
+/* Begins a call of the objective; 0 = refused. `theirs` gets the call state of the optimizer's thread. */
+static int enter(ds_client *c, ds_call_state *theirs)
 {
     if (!pthread_equal(c->thread, pthread_self()) || c->busy) {
         atomic_store(&c->strayed, 1);
@@ -29,7 +27,7 @@ static int come_in(ds_client *c, ds_call_state *theirs)
     return 1;
 }
 
-static void go_out(ds_client *c, const ds_call_state *theirs)
+static void leave(ds_client *c, const ds_call_state *theirs)
 {
     ds_call_state_switch(&c->ours, theirs);
     c->busy = 0;
@@ -44,9 +42,9 @@ void ds_client_begin(ds_client *c)
 void ds_client_check_calls(ds_client *c)
 {
     if (atomic_load(&c->strayed) && c->journal->end == DS_END_NONE) {
-        ds_journal_refuse(c->journal, "the objective",
-                          "it was called from another thread than that of run(), while a call was under way, "
-                          "or behind run()");
+        ds_journal_refuse(
+            c->journal, "the objective",
+            "it was called from another thread than that of run(), during another call, or after run()");
     }
 }
 
@@ -60,11 +58,11 @@ ds_status ds_client_guard(const ds_objective *objective, ds_client_call *functio
 {
     ds_client *c = objective->ctx;
     ds_call_state theirs;
-    if (!come_in(c, &theirs)) {
+    if (!enter(c, &theirs)) {
         return DS_E_ARG;
     }
     ds_status st = function(c, argument);
-    go_out(c, &theirs);
+    leave(c, &theirs);
     return st;
 }
 
@@ -83,16 +81,15 @@ static ds_status check_request(const ds_client *c, const ds_request *r)
                                                                         : DS_OK;
 }
 
-/* Asks the journal about a request that keeps the rules, with rows one behind the other; `asked` holds its
- * queries. */
-static ds_status ask_journal(ds_client *c, const ds_request *r, const ds_packed_queries *asked,
-                             uint64_t *done)
+/* Sends a valid request with dense rows to the journal; `packed` holds its queries. */
+static ds_status query_journal(ds_client *c, const ds_request *r, const ds_packed_queries *packed,
+                               uint64_t *done)
 {
     ds_journal_request q = {.count = r->rows.count,
                             .x = r->rows.x,
                             .want = r->rows.want,
-                            .queries = asked->queries.count > 0 ? &asked->queries : NULL,
-                            .in = asked->in,
+                            .queries = packed->queries.count > 0 ? &packed->queries : NULL,
+                            .in = packed->in,
                             .noise = c->problem.stochastic ? r->label.noise : NULL,
                             .tag = r->label.tag,
                             .group = r->label.group,
@@ -102,12 +99,12 @@ static ds_status ask_journal(ds_client *c, const ds_request *r, const ds_packed_
                             .bad_step = r->results.bad_step,
                             .cost_steps = r->results.cost_steps,
                             .values = r->results.grad,
-                            .out = asked->out,
-                            .product_kind = asked->kind};
-    ds_module_end(c->optimizer); /* while evaluations are made it does not compute */
+                            .out = packed->out,
+                            .product_kind = packed->kind};
+    ds_module_end(c->optimizer); /* the optimizer does not compute meanwhile */
     ds_status st = ds_journal_execute(c->journal, &q, done);
     ds_module_begin(c->optimizer);
-    ds_queries_reply(asked, r, *done);
+    ds_queries_reply(packed, r, *done);
     return st;
 }
 
@@ -117,27 +114,27 @@ static ds_status no_memory(ds_client *c)
     return ds_journal_stop(c->journal, DS_EXIT_MEMORY);
 }
 
-/* Answers a request about the environment's variables, which keeps the rules but for its queries. */
+/* Answers a request about all variables; its queries are still unchecked. */
 static ds_status answer_full(ds_client *c, const ds_request *r, uint64_t *done)
 {
     char text[DS_QUERY_TEXT];
-    ds_packed_queries asked = {0};
-    int rc = ds_queries_pack(&asked, r, c->journal->env->channels, c->journal->env->info.n, text);
-    ds_status st = rc == 0 ? ask_journal(c, r, &asked, done) : rc < 0 ? refuse(c, text) : no_memory(c);
-    ds_queries_free(&asked);
+    ds_packed_queries packed = {0};
+    int rc = ds_queries_pack(&packed, r, c->journal->env->channels, c->journal->env->info.n, text);
+    ds_status st = rc == 0 ? query_journal(c, r, &packed, done) : rc < 0 ? refuse(c, text) : no_memory(c);
+    ds_queries_free(&packed);
     return st;
 }
 
-/* The same about the free variables, where others are fixed, or with gaps between rows. */
+/* Answers a request about the free variables where others are fixed, or one with gaps between rows. */
 static ds_status answer_free(ds_client *c, const ds_request *r, uint64_t *done)
 {
     const ds_channels *channels = c->journal->env->channels;
     char text[DS_QUERY_TEXT];
-    ds_packed_queries asked = {0};
+    ds_packed_queries packed = {0};
     ds_full_request full = {.room = NULL};
     ds_status st;
-    int rc = ds_queries_pack(&asked, r, channels, c->problem.n, text); /* do its queries keep the rules? */
-    ds_queries_free(&asked);
+    int rc = ds_queries_pack(&packed, r, channels, c->problem.n, text); /* only to check the queries */
+    ds_queries_free(&packed);
     if (rc < 0) {
         return refuse(c, text);
     }
@@ -218,8 +215,8 @@ typedef struct file_call {
     uint64_t bytes;
 } file_call;
 
-/* Keeps a copy of a file, and writes it where the run records. A resumed run that still replays its record would
- * replace a newer file: there the file waits, as one does that could not be written. */
+/* Keeps a copy of a file, and writes it where the run records. During a replay the file waits, because it
+ * would replace a newer one; a file that could not be written waits as well. */
 static ds_status keep_file(ds_client *c, const file_call *call, char text[DS_FILES_TEXT])
 {
     ds_error later; /* a failure is tried again at the end, and reported there */
@@ -334,7 +331,7 @@ typedef struct report_call {
     const ds_progress_report *report;
 } report_call;
 
-/* Once a request was answered in part, the optimizer may report what an uninterrupted run would not. */
+/* After a request that was answered in part, the optimizer may report what an uninterrupted run would not. */
 static ds_status take_report(ds_client *c, void *argument)
 {
     const report_call *call = argument;
@@ -359,7 +356,7 @@ static ds_status report_progress(const ds_objective *objective, const ds_progres
 
 /* ---- variables ---- */
 
-/* Names of the free variables, made when the optimizer asks for them; NULL where they have none. */
+/* Names of the free variables, made when the optimizer requests them; NULL without names. */
 static const ds_objective_variables *variables_of(ds_client *c)
 {
     const ds_named_variable *all = c->journal->env->variables;

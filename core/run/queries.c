@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked.c - packs the queries of a request, hands out their answers, and writes them for the record. */
+/* queries.c - packs the queries of a request, copies their results to the replies, and writes them for the
+ * record. */
 #include "config.h"
 
 #include "run/queries.h"
@@ -11,7 +12,7 @@
 
 #include "base/error.h"
 
-enum { HEAD = 3, PER_ASK = 3 }; /* numbers of a list: noise and count; op, channel, weighted */
+enum { HEAD = 3, PER_QUERY = 3 }; /* numbers of a list: noise and count; op, channel, weighted */
 
 /* ---- a request ---- */
 
@@ -21,7 +22,7 @@ static int wrong(char text[DS_QUERY_TEXT], uint64_t i, const char *why)
     return -1;
 }
 
-/* Copies `count` rows of `width` numbers to their place in the rows of `in`. */
+/* Copies `count` rows of `width` numbers into the rows of `in`. Returns -1 where a number is not finite. */
 static int pack(ds_packed_queries *r, const double *from, uint64_t stride, uint64_t count, uint64_t width,
                 uint64_t at)
 {
@@ -36,7 +37,7 @@ static int pack(ds_packed_queries *r, const double *from, uint64_t stride, uint6
     return 0;
 }
 
-/* Takes the numbers of query i of the request. */
+/* Checks and packs the vectors of query i. */
 static int take(ds_packed_queries *r, const ds_request *q, uint32_t i, char text[DS_QUERY_TEXT])
 {
     const ds_query *query = &q->query[i];
@@ -129,10 +130,10 @@ uint64_t ds_queries_record_room(const ds_channels *channels, uint64_t n)
 {
     uint64_t in, out;
     ds_query_layout_room(channels, n, &in, &out);
-    return HEAD + PER_ASK * DS_MAX_QUERIES + in + out;
+    return HEAD + PER_QUERY * DS_MAX_QUERIES + in + out;
 }
 
-/* One question about the residuals. */
+/* Is it one query about the residuals? */
 static int is_plain(const ds_channels *channels, const ds_query_layout *a, uint64_t noise)
 {
     return noise == 0 && a->count == 1 && a->query[0].op <= DS_QUERY_JTV &&
@@ -159,12 +160,12 @@ ds_extra ds_queries_record(const ds_channels *channels, const ds_query_layout *a
     room[1] = (double)(noise & UINT32_MAX);
     room[2] = a->count;
     for (uint32_t i = 0; i < a->count; i++) {
-        double *to = room + HEAD + PER_ASK * i;
+        double *to = room + HEAD + PER_QUERY * i;
         to[0] = a->query[i].op;
         to[1] = a->query[i].channel;
         to[2] = a->query[i].weighted;
     }
-    extra.head = HEAD + PER_ASK * a->count;
+    extra.head = HEAD + PER_QUERY * a->count;
     extra.asked_count = extra.head + a->in;
     if (a->in > 0) {
         memcpy(room + extra.head, in, a->in * sizeof(double));
@@ -172,17 +173,18 @@ ds_extra ds_queries_record(const ds_channels *channels, const ds_query_layout *a
     return extra;
 }
 
-/* The questions of a list of `count` numbers; the number that they take, or 0 where it is none. */
-static uint64_t read_questions(const double *at, uint64_t count, ds_query_layout *queries)
+/* Reads the queries of a list of `count` numbers. Returns how many numbers they take, 0 where the list is
+ * invalid. */
+static uint64_t read_recorded_list(const double *at, uint64_t count, ds_query_layout *queries)
 {
     if (count < HEAD || !(at[2] >= 0 && at[2] <= DS_MAX_QUERIES) ||
-        count < HEAD + PER_ASK * (uint64_t)at[2]) {
+        count < HEAD + PER_QUERY * (uint64_t)at[2]) {
         return 0;
     }
     queries->count = (uint32_t)at[2];
     for (uint32_t i = 0; i < queries->count; i++) {
-        const double *q = at + HEAD + PER_ASK * i;
-        for (int k = 0; k < PER_ASK; k++) {
+        const double *q = at + HEAD + PER_QUERY * i;
+        for (int k = 0; k < PER_QUERY; k++) {
             if (!(q[k] >= 0 && q[k] <= DS_MAX_CHANNELS)) {
                 return 0;
             }
@@ -190,7 +192,7 @@ static uint64_t read_questions(const double *at, uint64_t count, ds_query_layout
         queries->query[i] =
             (ds_placed_query){.op = (uint32_t)q[0], .channel = (uint32_t)q[1], .weighted = (uint32_t)q[2]};
     }
-    return HEAD + PER_ASK * queries->count;
+    return HEAD + PER_QUERY * queries->count;
 }
 
 static uint64_t half(double v)
@@ -216,7 +218,7 @@ int ds_queries_read(const ds_extra *extra, const ds_channels *channels, uint64_t
         return 0;
     }
     if (extra->kind == DS_QUERIES_LIST) {
-        head = read_questions(extra->asked, extra->asked_count, queries);
+        head = read_recorded_list(extra->asked, extra->asked_count, queries);
         if (head == 0) {
             return -1;
         }

@@ -15,14 +15,14 @@
 #include "evaluate/pool.h"
 
 enum {
-    PROBES = 4,      /* keys that tell whether there is noise at all */
-    LATEST_MAX = 100 /* evaluations at the end whose mean point is a candidate */
+    PROBES = 4,      /* keys that show whether there is noise at all */
+    LATEST_MAX = 100 /* last evaluations whose mean point is a candidate */
 };
-static const double TIME_SHARE = 0.1; /* of run.seconds, where these ended the run */
+static const double TIME_SHARE = 0.1; /* of run.seconds, where they ended the run */
 
 enum { MOST = DS_RECOMMEND_BEST + 4 };
 
-/* A point, where it comes from, and its losses so far. */
+/* A point, its source, and its losses so far. */
 typedef struct candidate {
     double *x;
     char from[60];
@@ -92,7 +92,7 @@ static int add(contest *c, const double *x, ds_error *e)
     return 0;
 }
 
-/* Adds the recorded points from `first` to `last` to `sum`; sees episodes. */
+/* Adds the recorded points from `first` to `last` to `sum`, and notes episodes. */
 static int read_rows(contest *c, uint64_t first, uint64_t last, double *sum, ds_error *e)
 {
     ds_cursor *cursor = NULL;
@@ -112,7 +112,7 @@ static int read_rows(contest *c, uint64_t first, uint64_t last, double *sum, ds_
     return rc != 0 ? rc : got < 0 ? e->status : 0;
 }
 
-/* The mean of `count` points: inside the box, as they are. */
+/* Adds the mean of `count` points as a candidate; it lies in the box, as they do. */
 static int add_mean(contest *c, double *sum, uint64_t count, const char *from, ds_error *e)
 {
     const ds_pool_env *env = c->s->env;
@@ -123,7 +123,7 @@ static int add_mean(contest *c, double *sum, uint64_t count, const char *from, d
     return add(c, sum, e);
 }
 
-/* The point that the optimizer recommends, where it does. */
+/* Adds the point that the optimizer recommends, if any. */
 static int add_reported(contest *c, double *x, ds_error *e)
 {
     const double *reported = c->s->journal.reports.x;
@@ -137,7 +137,7 @@ static int add_reported(contest *c, double *x, ds_error *e)
     return rc != 0 || !has ? rc : add(c, x, e);
 }
 
-/* The first candidate is the best evaluation. The others are looked for only where there is noise: that
+/* The first candidate is the best evaluation. The others are needed only under noise, because finding them
  * reads the whole record. */
 static int find_best(contest *c, ds_error *e)
 {
@@ -208,7 +208,7 @@ static int take(void *ctx, uint64_t i, const ds_answer *answer, const double *gr
     return 0;
 }
 
-/* Evaluates the candidates that `order` names on the keys up to `keys`. */
+/* Evaluates the candidates in `order` on the keys up to `keys`. */
 static int evaluate(contest *c, const int *order, int count, int keys, ds_error *e)
 {
     const size_t most = (size_t)count * (size_t)keys;
@@ -258,7 +258,7 @@ static int is_noisy(const candidate *p)
     return 0;
 }
 
-/* Numbers of the candidates, the lowest mean first; those that come first win where means are equal. */
+/* Sorts the numbers of the candidates by mean; earlier ones win ties. */
 static void rank(const contest *c, int *order)
 {
     for (int k = 0; k < c->count; k++) {
@@ -270,7 +270,7 @@ static void rank(const contest *c, int *order)
     }
 }
 
-/* *winner is NULL where the losses have no noise or none is valid. */
+/* *winner is NULL without noise, or without a valid loss. */
 static int decide(contest *c, const candidate **winner, ds_error *e)
 {
     int order[MOST], first = 0;
@@ -343,7 +343,7 @@ static int record(const contest *c, const candidate *p, ds_error *e)
     return rc;
 }
 
-/* Where the time of the run is over, more is not to take long. */
+/* Where the time of the run is over, the recommendation must be quick. */
 static int is_affordable(const ds_session *s)
 {
     const ds_statistics *l = &s->journal.statistics;
@@ -361,7 +361,7 @@ void ds_recommend(ds_session *s)
     contest *c = calloc(1, sizeof *c);
     int rc = c == NULL ? ds_no_memory(&e) : 0;
     if (rc == 0 && !is_affordable(s)) {
-        ds_log(DS_LOG_INFO, NULL, "no point is recommended: to evaluate candidates again would take long");
+        ds_log(DS_LOG_INFO, NULL, "no point is recommended: evaluating candidates again would take too long");
         free(c);
         return;
     }
@@ -379,7 +379,8 @@ void ds_recommend(ds_session *s)
         rc = rc == 0 && winner != NULL ? record(c, winner, &e) : rc;
     }
     if (rc != 0) {
-        ds_log(DS_LOG_WARNING, NULL, "no point is recommended (%s); make up for it by: dshost resume %s",
+        ds_log(DS_LOG_WARNING, NULL,
+               "no point is recommended (%s); to add the recommendation: dshost resume %s",
                rc == DS_POOL_STOPPED ? "stopped by a signal" : e.text, s->folder);
     }
     ds_pool_close(own);

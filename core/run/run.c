@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - the life of a run: open everything, let the optimizer search, and leave a
- * complete result folder. */
+/* run.c - the life of a run: opens everything, lets the optimizer search, and completes the result folder. */
 #include "config.h"
 
 #include "run/run.h"
@@ -23,30 +22,30 @@
 
 typedef struct ds_run {
     ds_session session;
-    uint64_t plan; /* budget of the first start: what the optimizer is told */
-    /* the optimizer */
+    uint64_t plan; /* budget of the first start, which the optimizer gets */
+    /* the optimizer: */
     const ds_module *module;
     ds_params *params;
     ds_services services;
-    int apart;             /* it has a process of its own */
+    int apart;             /* in its own process */
     void *self;            /* the instance in this process, */
-    ds_isolated *isolated; /* or in one of its own */
+    ds_isolated *isolated; /* or in its own process */
     ds_client client;
-    ds_problem given;         /* what the instance in this process gets: */
-    double *bounds;           /* copies of its own */
-    char crash_text[2][4400]; /* before there is a record, and then; PATH_MAX and a line */
+    ds_problem given;         /* the problem for an instance in this process: */
+    double *bounds;           /* its copies of the bounds */
+    char crash_text[2][4400]; /* before the first evaluation, and after it; PATH_MAX and a line */
     struct ds_run *kept;
 } ds_run;
 
 /* ---- open ---- */
 
-/* Of another program? */
+/* Is the run part of another program? */
 static int is_part(const ds_session *s)
 {
     return s->journal.stop != &ds_stop_flag;
 }
 
-/* What the crash handler says behind "crash (SIGNAL) in ", where there is a plugin in this process. */
+/* Sets what the crash handler prints after "crash (SIGNAL) in ", where a plugin runs in this process. */
 static void watch_crashes(ds_run *run)
 {
     const ds_session *s = &run->session;
@@ -56,15 +55,14 @@ static void watch_crashes(ds_run *run)
     char *text = run->crash_text[recorded];
     size_t room = sizeof(run->crash_text[recorded]);
     if (is_part(s) || (env[0] == '\0' && opt[0] == '\0')) {
-        return; /* of another program the signals are its own */
+        return; /* another program handles its own signals */
     }
     const char *both = opt[0] != '\0' && env[0] != '\0' ? " or " : "";
     if (recorded) {
-        snprintf(
-            text, room,
-            "%s%s%s, which runs in this process; what it was told is saved; once it is mended go on with: "
-            "dshost resume %s",
-            opt, both, env, s->folder);
+        snprintf(text, room,
+                 "%s%s%s, which runs in this process; its evaluations are saved; once it is fixed continue "
+                 "with: dshost resume %s",
+                 opt, both, env, s->folder);
         run->session.journal.crash_text = text;
     } else {
         snprintf(text, room, "%s%s%s, which runs in this process, before the first evaluation", opt, both,
@@ -96,7 +94,7 @@ static int open_plugins(ds_run *run, ds_error *e)
     return rc;
 }
 
-/* The problem as the instance gets it: whatever it writes there, the host has its own. */
+/* Copies the problem for the instance, which may write there. */
 static int copy_problem(ds_run *run, ds_error *e)
 {
     const ds_problem *p = &run->client.problem;
@@ -115,13 +113,13 @@ static int copy_problem(ds_run *run, ds_error *e)
     return 0;
 }
 
-/* Does an optimizer that is not of this host run in this process? */
+/* Does a third-party optimizer run in this process? */
 static int is_foreign_here(const ds_run *run)
 {
     return !run->apart && run->module != NULL && !run->module->own;
 }
 
-/* Before such a one is called. */
+/* Call it before such an optimizer is called. */
 static ds_process_state *enter_plugin(const ds_run *run)
 {
     return is_foreign_here(run) ? ds_process_state_save() : NULL;
@@ -161,8 +159,8 @@ static int create_isolated(ds_run *run, ds_error *e)
     return ds_isolated_open(&config, &run->isolated, e);
 }
 
-/* Takes the free variables of the environment for the optimizer. An action cannot be fixed in part: with
- * fixed variables there is no stepwise control. */
+/* Takes the free variables of the environment for the optimizer. Actions cannot be fixed in part, so fixed
+ * variables exclude stepwise control. */
 static int open_problem(ds_run *run, ds_error *e)
 {
     const ds_session *s = &run->session;
@@ -201,8 +199,7 @@ static int open_optimizer(ds_run *run, ds_error *e)
     if (open_problem(run, e) != 0) {
         return e->status;
     }
-    /* The services take over the parameters: the spec keeps reading them, so they live as
-     * long as the run. */
+    /* The spec keeps reading the parameters that the services take over: both live as long as the run. */
     ds_services_init(&run->services, run->module, run->params, s->options.seed, s->options.threads,
                      run->session.journal.stop);
     ds_client_init(&run->client);
@@ -227,7 +224,7 @@ static ds_run *new_run(const char *folder, const ds_observer *observer, ds_error
     return run;
 }
 
-/* Nothing of the optimizer runs behind this. */
+/* No code of the optimizer runs after this. */
 static void end_search(ds_run *run)
 {
     ds_progress_close(run->session.journal.progress);
@@ -241,7 +238,7 @@ static void end_search(ds_run *run)
     ds_isolated_close(run->isolated);
     run->isolated = NULL;
     if (!is_part(&run->session) && is_foreign_here(run)) {
-        /* Threads of it may be left. */
+        /* Its threads may still exist. */
         ds_recorder_watch_crash(run->session.journal.crash_text, run->session.journal.recorder);
     } else if (!is_part(&run->session)) {
         ds_crash_unwatch();
@@ -258,7 +255,7 @@ static void close_run(ds_run *run)
     free(run->bounds);
     if (!is_foreign_here(run)) {
         free(run);
-    } else { /* a thread that it has left behind may call the objective: it is refused */
+    } else { /* a thread that it left behind may call the objective, which refuses it */
         static ds_run *kept;
         run->kept = kept;
         kept = run;
@@ -267,8 +264,8 @@ static void close_run(ds_run *run)
 
 /* ---- search ---- */
 
-/* Evaluations of the record that were not repeated. While there are some, what this start knows of the run is
- * less than what its folder says, so that nothing of it is written there. */
+/* Recorded evaluations not replayed yet. While any remain, the folder is newer than our state, so we write
+ * nothing. */
 static uint64_t unrepeated(const ds_run *run)
 {
     const ds_journal *j = &run->session.journal;
@@ -307,7 +304,7 @@ static ds_status run_here(ds_run *run)
     ds_call_state ours = run->client.ours;
     ds_module_begin(run->module);
     ds_status st = run->module->opt.run(run->self, &run->client.objective);
-    run->client.busy = 1; /* whoever asks from here on is refused */
+    run->client.busy = 1; /* calls from here on are refused */
     ds_module_end(run->module);
     ds_call_state_restore(&ours);
     ds_process_state_restore(before);
@@ -349,14 +346,14 @@ static int search(ds_run *run, ds_error *e)
     ds_journal_notify(j, DS_RUN_BEGINS);
     ds_client_begin(&run->client);
     ds_status st = run->isolated != NULL ? run_isolated(run) : run_here(run);
-    end_search(run); /* threads that it has left behind may ask now, for the first time */
+    end_search(run); /* threads that it left behind may call now, for the first time */
     judge_return(run, st);
     return 0;
 }
 
 /* ---- finish ---- */
 
-/* Was there a target that the best loss is above? */
+/* Is the best loss above a target? */
 static int is_unmet(const ds_session *s)
 {
     return isfinite(s->options.target) && !(s->journal.statistics.best_loss <= s->options.target);
@@ -392,9 +389,9 @@ static void say_end(const ds_session *s, uint64_t left)
                                         "target reached",
                                         "time is up",
                                         "stopped by a signal, everything is saved",
-                                        "the optimizer has finished by itself",
+                                        "the optimizer has finished",
                                         "too many evaluations failed",
-                                        "ended by an error, what was done is saved"};
+                                        "ended by an error, the evaluations so far are saved"};
     const char *why = texts[j->end];
     char best[80] = "no loss";
     char lost[80], without[160] = "", unmet[60] = "";
@@ -411,7 +408,7 @@ static void say_end(const ds_session *s, uint64_t left)
                  (unsigned long long)j->statistics.best_id);
     }
     if (j->error.status == DS_EXIT_IO && ds_store_present(j->store, &ignored) != 0) {
-        why = "ended by an error"; /* which says what is saved */
+        why = "ended by an error"; /* the error says what is saved */
     } else if (j->error.status == DS_EXIT_IO && ds_store_count(j->store, &saved, &ignored) == 0 &&
                saved < j->statistics.count) { /* the disk is full, for example */
         snprintf(lost, sizeof(lost), "ended by an error, %llu evaluations are saved",
@@ -425,11 +422,11 @@ static void say_end(const ds_session *s, uint64_t left)
     ds_log(DS_LOG_INFO, NULL, "%s: %llu evaluations%s, %s%s (%.3g s)", why,
            (unsigned long long)j->statistics.count, without, best, unmet, ds_session_seconds(s));
     if (j->end == DS_END_SIGNAL || j->end == DS_END_TIME) {
-        ds_log(DS_LOG_INFO, NULL, "go on with: dshost resume %s", s->folder);
+        ds_log(DS_LOG_INFO, NULL, "continue with: dshost resume %s", s->folder);
     }
 }
 
-/* The summary that an earlier start has left. */
+/* Reads the summary of an earlier start. */
 static void old_summary(const ds_session *s, json_t **summary)
 {
     char *path = ds_folder_path(s->folder, "summary.json");
@@ -439,8 +436,8 @@ static void old_summary(const ds_session *s, json_t **summary)
     free(path);
 }
 
-/* Takes over the first failure of finishing, where rc is one, unless the run has failed itself. Where there
- * is no room (`full`), the others say so once more, and are not told. */
+/* Takes over the first failure of the final steps, unless the run itself has failed. Without room (`full`)
+ * the others would only repeat it and are not reported. */
 static void note_failure(ds_journal *j, int full, int rc, const ds_error *e)
 {
     if (rc == 0) {
@@ -454,7 +451,7 @@ static void note_failure(ds_journal *j, int full, int rc, const ds_error *e)
     }
 }
 
-/* Has the run come to its end, in an environment that may have noise? */
+/* Has the run ended regularly, in an environment that may be noisy? */
 static int may_recommend(const ds_session *s)
 {
     const int end = s->journal.end;
@@ -462,7 +459,7 @@ static int may_recommend(const ds_session *s)
            (end == DS_END_BUDGET || end == DS_END_TARGET || end == DS_END_OPTIMIZER || end == DS_END_TIME);
 }
 
-/* A finished run whose environment may have noise, and that recommends no point: it was stopped before, or
+/* Adds the recommendation to a finished run in a noisy environment that has none: it was stopped before, or
  * made by an earlier version. */
 static void recommend_later(ds_run *run, json_t **summary)
 {
@@ -496,7 +493,7 @@ static void recommend_later(ds_run *run, json_t **summary)
     json_decref(found);
 }
 
-/* The search is over: commits the last rows, and leaves the summary. */
+/* After the search: commits the last rows and writes the summary. */
 static void finish(ds_run *run, json_t **summary)
 {
     ds_session *s = &run->session;
@@ -504,12 +501,12 @@ static void finish(ds_run *run, json_t **summary)
     ds_error e = {0, ""};
     int was_live = j->recorder != NULL;
     int first_error = j->end == DS_END_ERROR ? j->error.status : 0;
-    /* A replay that failed, or that was stopped before its end, changes nothing. Files come before the
-     * note that the run has ended: where they are missing, a resume makes them. */
+    /* A replay that failed or was stopped changes nothing. Files come before the note that the run has ended:
+     * a resume makes missing ones. */
     uint64_t left = unrepeated(run);
     int keep = left > 0 || (!was_live && first_error != 0);
     note_failure(j, 0, ds_journal_commit(j, &e), &e);
-    const int displaced = ds_store_displaced(j->store); /* the folder may be that of another run now */
+    const int displaced = ds_store_displaced(j->store); /* the folder may belong to another run now */
     keep |= displaced;
     const int full = j->error.status == DS_EXIT_IO && ds_store_is_full(j->store);
     if (!keep) {
@@ -574,7 +571,7 @@ static int carry_out(ds_run *run, json_t **summary, ds_error *e)
 
 /* ---- start ---- */
 
-/* Up to a record without evaluations. */
+/* Makes everything up to a record without evaluations. */
 static int prepare(ds_run *run, const ds_settings *settings, ds_error *e)
 {
     ds_session *s = &run->session;
@@ -649,8 +646,8 @@ static int restore_budget(ds_run *run, const ds_settings *overrides, ds_error *e
     return rc;
 }
 
-/* Does summary.json tell of all evaluations? A process that was killed at its end has left an older
- * one, or none. */
+/* Does summary.json count all evaluations? A process that was killed at its end leaves an older one, or none.
+ */
 static int has_summary(const ds_session *s, uint64_t done)
 {
     json_t *o = NULL;
@@ -660,7 +657,7 @@ static int has_summary(const ds_session *s, uint64_t done)
     return has;
 }
 
-/* Is there anything left to do? */
+/* Is nothing left to do? */
 static int is_complete(const ds_session *s, uint64_t done, int *complete, ds_error *e)
 {
     const ds_journal *j = &s->journal;
@@ -675,7 +672,7 @@ static int is_complete(const ds_session *s, uint64_t done, int *complete, ds_err
     return rc;
 }
 
-/* Tells when the run was made by other versions: it may ask other points. */
+/* Warns where another version made the run: it may request other points. */
 static void compare_version(const ds_session *s, const char *key, const char *name, const char *now)
 {
     char *then = NULL;
@@ -710,7 +707,7 @@ static int open_rest(ds_run *run, ds_error *e)
     return rc != 0 ? rc : ds_replay_open(s->journal.store, s->journal.width, &s->journal.replay, e);
 }
 
-/* A search by ask and tell (diffsim/lib/ask_tell.h) goes on where its losses come from. */
+/* A search by ask and tell (diffsim/lib/ask_tell.h) continues only in the program that evaluates. */
 static int check_evaluator(const ds_session *s, ds_error *e)
 {
     char *who = NULL;
@@ -726,8 +723,7 @@ static int check_evaluator(const ds_session *s, ds_error *e)
     return rc;
 }
 
-/* Was it begun by a program (libdiffsim) that makes the evaluations itself? The first line of its run.ini
- * says so. */
+/* Did a program that evaluates by itself (libdiffsim) begin the run? The first line of run.ini says so. */
 static int is_of_program(const char *path)
 {
     void *text = NULL;
@@ -741,8 +737,8 @@ static int is_of_program(const char *path)
     return is;
 }
 
-/* A start that was killed before it had a record has left run.ini: the record is made now, and the run goes
- * on with it as with any other. */
+/* A start that was killed before it had a record leaves run.ini: makes the record, and the run continues as
+ * any other. */
 static int begin_again(const char *folder, const ds_observer *observer, ds_error *e)
 {
     ds_settings settings = {0};
@@ -801,7 +797,7 @@ int ds_run_resume(const char *folder, const ds_settings *overrides, const ds_obs
         rc = open_rest(run, e);
         if (rc == 0) {
             ds_log(DS_LOG_INFO, NULL,
-                   "%s with %s, seed %llu: %llu of %llu evaluations are recorded, going on in %s",
+                   "%s with %s, seed %llu: %llu of %llu evaluations are recorded, continuing in %s",
                    s->spec.env.id, s->spec.opt.id, (unsigned long long)s->options.seed,
                    (unsigned long long)done, (unsigned long long)j->budget, s->folder);
             rc = carry_out(run, summary, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_series.c - run.ini of a folder of several runs says which seeds there are to be; and the repair of the
- * records in a folder. */
+/* run_series.c - several runs in one folder, whose run.ini names their seeds; and the repair of the records
+ * in a folder. */
 #include "config.h"
 
 #include "run/run.h"
@@ -30,7 +30,7 @@ static int settings_of(const ds_settings *all, uint64_t seed, ds_settings *one, 
                    : ds_settings_add(one, DS_SECTION_RUN, "runs", "1", "--runs", NULL, DS_EXIT_USAGE, 2, e);
 }
 
-/* What the runs came to, with those of the whole series that are not there. */
+/* Prints the results of the runs, and which runs of the series are missing. */
 static void say_end(const json_t *summaries, const ds_run_options *options, const char *folder)
 {
     const size_t n = json_array_size(summaries);
@@ -48,7 +48,7 @@ static void say_end(const json_t *summaries, const ds_run_options *options, cons
         if (json_is_string(json_object_get(s, "error")) ||
             (ended != NULL && strcmp(ended, "too_many_failures") == 0)) {
             row.failed++;
-        } else if (ended != NULL && strcmp(ended, "signal") != 0) { /* a file that somebody has edited */
+        } else if (ended != NULL && strcmp(ended, "signal") != 0) { /* a file that a user has edited */
             loss[row.done++] = json_is_number(best) ? json_number_value(best) : (double)INFINITY;
         }
     }
@@ -132,8 +132,8 @@ int ds_series_start(const ds_settings *settings, const ds_run_options *options, 
 {
     if (ds_series_is(folder) || ds_folder_has_run(folder)) {
         return ds_fail(e, DS_EXIT_IO,
-                       "%s holds runs already; go on with them by: dshost resume %s, or choose another "
-                       "--out; where seeds are to be added later, use dshost bench, whose --runs can grow",
+                       "%s already holds runs; continue them with: dshost resume %s, or choose another "
+                       "--out; to add seeds later, use dshost bench, whose --runs can grow",
                        folder, folder);
     }
     int rc = ds_folder_vacant(folder, 0, e);
@@ -141,8 +141,8 @@ int ds_series_start(const ds_settings *settings, const ds_run_options *options, 
     return rc != 0 ? rc : run_all(settings, options, NULL, folder, observer, summaries, e);
 }
 
-/* The run.ini of a series says how many runs there are to be, that of one run does not: without its store
- * that is a damaged run, in which no other runs must be started. */
+/* run.ini of a series says how many runs there are; run.ini of a single run does not: without its store that
+ * is a damaged run, in whose folder no other runs must be started. */
 int ds_series_is(const char *folder)
 {
     char *path = ds_folder_path(folder, "run.ini");
@@ -183,11 +183,10 @@ static int repair_one(const char *folder, ds_error *e)
     int rc = path == NULL ? ds_no_memory(e) : ds_runlock_take(folder, &lock, e);
     rc = rc != 0 ? rc : ds_store_repair(path, &kept, &rows, e);
     if (rc == 0 && kept != NULL) {
-        ds_log(
-            DS_LOG_WARNING, NULL,
-            "%s: repaired: the %llu evaluations before the first damaged one stay, those behind it are made "
-            "anew; the file as it was is %s",
-            path, (unsigned long long)rows, kept);
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s: repaired: the %llu evaluations before the first damaged one are kept, later ones are "
+               "computed again; the damaged file is now %s",
+               path, (unsigned long long)rows, kept);
     } else if (rc == 0) {
         ds_log(DS_LOG_INFO, NULL, "%s: all %llu evaluations are whole: nothing to repair", path,
                (unsigned long long)rows);
@@ -214,5 +213,5 @@ int ds_run_repair(const char *folder, ds_error *e)
     if (d != NULL) {
         closedir(d);
     }
-    return rc; /* where there is no run, resuming says so */
+    return rc; /* without a run, resuming reports it */
 }

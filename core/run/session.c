@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c - opens and closes what a start of a run works with. */
+/* session.c - opens and closes everything that a start of a run works with, and compares the environment with
+ * the record. */
 #include "config.h"
 
 #include "run/session.h"
@@ -143,13 +144,13 @@ static int has_store(const ds_session *s)
 
 int ds_session_taken(const ds_session *s, ds_error *e)
 {
-    /* the folder that a program names may be one in which it has files of its own */
+    /* the folder that a program names may contain its own files */
     const int program = s->spec.env.id != NULL && s->env_module == NULL;
-    return !has_store(s) ? ds_folder_vacant(s->folder, program, e)
-                         : ds_fail(e, DS_EXIT_IO,
-                                   "%s holds a %s already; go on with it by: dshost resume %s, or choose "
-                                   "another --out",
-                                   s->folder, s->spec.kind, s->folder);
+    return !has_store(s)
+               ? ds_folder_vacant(s->folder, program, e)
+               : ds_fail(e, DS_EXIT_IO,
+                         "%s already holds a %s; continue it with: dshost resume %s, or choose another --out",
+                         s->folder, s->spec.kind, s->folder);
 }
 
 int ds_session_make_folder(ds_session *s, ds_error *e)
@@ -177,7 +178,7 @@ int ds_session_fact(const ds_session *s, const char *key, double *out, ds_error 
     return rc;
 }
 
-/* Settings of the store, with the overrides. */
+/* Reads the settings of the store and applies the overrides. */
 static int restore_settings(ds_session *s, const ds_settings *overrides, ds_error *e)
 {
     int rc = ds_store_get_settings(s->journal.store, &s->settings, e);
@@ -190,7 +191,7 @@ static int restore_settings(ds_session *s, const ds_settings *overrides, ds_erro
     rc = rc != 0 ? rc : ds_session_fact(s, "wall_s", &s->wall_before, e);
     rc = rc != 0 ? rc : ds_run_options_make(&s->settings, &s->options, e);
     if (rc == 0 && s->options.portable && !ds_portable_on()) {
-        rc = ds_store_close(s->journal.store, e); /* this program may end here, and begin anew */
+        rc = ds_store_close(s->journal.store, e); /* this program may end here and start again */
         s->journal.store = NULL;
         rc = rc != 0 ? rc : ds_portable_enter(e);
     }
@@ -213,14 +214,14 @@ int ds_session_compare_arithmetic(ds_session *s, ds_error *e)
                "the run was begun with other arithmetic (%s; now %s): new evaluations may differ from what "
                "they would have been there",
                then, now);
-        s->journal.arithmetic = strdup(now); /* for the record, once something new is evaluated */
+        s->journal.arithmetic = strdup(now); /* recorded with the first new evaluation */
         rc = s->journal.arithmetic != NULL ? 0 : ds_no_memory(e);
     }
     free(then);
     return rc;
 }
 
-/* For summary.json: what the results depend on beside the plugins, as recorded. */
+/* For summary.json: a recorded fact on which the results depend. */
 static json_t *recorded_fact(const ds_session *s, const char *key)
 {
     char *text = NULL;
@@ -231,7 +232,8 @@ static json_t *recorded_fact(const ds_session *s, const char *key)
     return o;
 }
 
-/* What else is not there: of a start that ended before it had a record the settings would be enough. */
+/* Names the missing .ini file: the settings alone would be enough for a start that ended before it had a
+ * record. */
 static const char *missing_ini(const ds_session *s)
 {
     const int is_run = !s->spec.survey;
@@ -306,7 +308,7 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
     uint64_t recorded = 0; /* fewer than were answered where the disk was full */
     int readable = ds_store_count(j->store, &recorded, NULL) == 0, found = l->best_id > 0;
     const int apart = found && l->n > DS_SUMMARY_VARIABLES; /* best_x is a file of its own */
-    int plugin = s->env_module != NULL;                     /* else a program has answered */
+    int plugin = s->env_module != NULL;                     /* else a program has evaluated */
     int inexact = plugin && (s->env_module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
     char abi[32];
     snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
@@ -381,14 +383,13 @@ int ds_session_signal_status(const ds_session *s)
     return 128 + (why > 0 ? why : 2);
 }
 
-/* ---- run_recheck ---- */
+/* ---- is the environment still the same? ---- */
 
-/* before a resumed run goes on, its best evaluation is repeated: a rebuilt environment with
- * the same version would otherwise mix two problems in one record. The repetition is neither counted nor
- * recorded. */
+/* A resumed run first repeats its best evaluation: a rebuilt environment with the same version could
+ * otherwise mix two problems in one record. The repetition is neither counted nor recorded. */
 
-/* What other processors may make of the same program, relative to the losses of the run. An environment may
- * say that it is less exact. */
+/* Difference between processors for the same program, relative to the losses of the run. An environment may
+ * declare a larger one. */
 static const double TOLERANCE = 1e-6;
 
 typedef struct choice {
@@ -409,7 +410,7 @@ static int choose(void *ctx, uint64_t id, double loss, uint64_t cost_steps, doub
     return 0;
 }
 
-/* The answer of now. */
+/* The result of the repetition. */
 typedef struct repetition {
     const ds_session *session;
     const ds_row *row;
@@ -451,18 +452,17 @@ static int compare(void *ctx, uint64_t i, const ds_answer *answer, const double 
     return 0;
 }
 
-/* Asks what was asked then: a loss without its gradient may be rounded in another way. */
+/* Sends the recorded request: a loss without its gradient may be rounded differently. */
 static int query(const ds_session *session, const ds_row *row, repetition *r, ds_error *e)
 {
     ds_query_layout queries;
     uint64_t noise;
     ds_pool_request q = {.count = 1, .x = row->x, .first = row->id, .noise = &noise};
     if (ds_queries_read(&row->extra, session->env->channels, row->n, &queries, &q.in, &noise) != 0) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: evaluation %llu asks for channels that %s does not have any more: it is not what it "
-            "was when this run was made; nothing was changed",
-            session->folder, (unsigned long long)row->id, session->env_module->id);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: evaluation %llu queries channels that %s does not have now: it is not what it "
+                       "was when this run was made; nothing was changed",
+                       session->folder, (unsigned long long)row->id, session->env_module->id);
     }
     q.want = row->grad != NULL ? DS_WANT_GRAD : 0;
     q.queries = queries.count > 0 ? &queries : NULL;
@@ -480,8 +480,8 @@ static int judge(const repetition *r, ds_error *e)
     }
     if (r->difference <= allowed) {
         ds_log(DS_LOG_WARNING, NULL,
-               "evaluation %llu of the record comes out differently in the last digits (by %.1e relative): "
-               "another machine or compiler; so will the new ones",
+               "evaluation %llu of the record differs now in the last digits (by %.1e relative): another "
+               "machine or compiler; new evaluations will differ as well",
                (unsigned long long)r->row->id, r->difference);
         return 0;
     }
@@ -495,12 +495,11 @@ static int judge(const repetition *r, ds_error *e)
     } else {
         snprintf(now, sizeof(now), "has another gradient now");
     }
-    return ds_fail(
-        e, DS_EXIT_PLUGIN,
-        "%s: evaluation %llu, with the recorded loss %.10g, %s: %s is not what it was when this run "
-        "was made; give back the old plugin, begin a new run with --out, or go on all the same with "
-        "--verify false; nothing was changed",
-        session->folder, (unsigned long long)r->row->id, r->row->answer.loss, now, id);
+    return ds_fail(e, DS_EXIT_PLUGIN,
+                   "%s: evaluation %llu, with the recorded loss %.10g, %s: %s is not what it was when this "
+                   "run was made; restore the old plugin, begin a new run with --out, or continue anyway "
+                   "with --verify false; nothing was changed",
+                   session->folder, (unsigned long long)r->row->id, r->row->answer.loss, now, id);
 }
 
 int ds_run_recheck(const ds_session *session, ds_error *e)
@@ -520,7 +519,7 @@ int ds_run_recheck(const ds_session *session, ds_error *e)
     if (rc == 0) {
         repetition r = {.session = session, .row = &row, .scale = fmax(fabs(c.best), fabs(c.first))};
         rc = query(session, &row, &r, e);
-        if (rc == 0 && ds_journal_worker_lost(&r.answer)) { /* which may have been for want of memory */
+        if (rc == 0 && ds_journal_worker_lost(&r.answer)) { /* the worker may have died for lack of memory */
             rc = query(session, &row, &r, e);
         }
         rc = rc != 0 ? rc : judge(&r, e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* optimizer_output.c - tests and keeps what an optimizer reports, and tests the names of its files. */
+/* optimizer_output.c - checks and keeps the reports of an optimizer, and checks the names of its files. */
 #include "config.h"
 
 #include "store/optimizer_output.h"
@@ -19,7 +19,7 @@ void ds_reports_close(ds_reports *r)
     r->x = NULL;
 }
 
-/* Sets a scalar; 0 where there are too many. */
+/* Sets a scalar; returns 0 where there are too many. */
 static int set(ds_reports *r, const char *name, double value)
 {
     uint64_t k = 0;
@@ -127,7 +127,7 @@ void ds_reports_skip(ds_reports *r)
 
 /* ---- files ---- */
 
-/* How names begin that dshost itself writes into folders of runs, or that are read there. */
+/* Prefixes of names that dshost writes into run folders or reads there. */
 static const char *own_name(const char *name)
 {
     static const char *const begin[] = {"run.",   "runs.",        "summary.", "failure-", "landscape.",

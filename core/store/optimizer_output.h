@@ -24,26 +24,27 @@ typedef struct ds_reports {
 
 void ds_reports_close(ds_reports *r);
 
-/* Copies the fields of a report about problem p. DS_OK, or DS_E_ARG and in `text` what breaks the contract.
- */
+/* Reads a report about problem p into a struct of our size. Returns DS_OK, or DS_E_ARG with the breach in
+ * `text`. */
 ds_status ds_reports_read(ds_progress_report *own, const ds_progress_report *theirs, const ds_problem *p,
                           char text[DS_REPORTS_TEXT]);
 
-/* Adds a report that was read; `x` is its point with all n variables of the environment, or NULL. DS_OK,
- * DS_E_NOMEM, or DS_E_ARG and in `text` what breaks the contract. */
+/* Adds a report that was read; `x` is its point with all n variables of the environment, or NULL. Returns
+ * DS_OK, DS_E_NOMEM, or DS_E_ARG with the breach in `text`. */
 ds_status ds_reports_add(ds_reports *r, const ds_progress_report *report, uint64_t n, const double *x,
                          char text[DS_REPORTS_TEXT]);
 
-/* What an evaluation of n variables records, as one block from malloc(), and forgets it. *out = NULL where
- * nothing was reported. DS_EXIT_MEMORY on failure. */
+/* Moves the collected reports into one block from malloc() for an evaluation of n variables. *out = NULL
+ * where nothing was reported. Returns 0 or DS_EXIT_MEMORY. */
 int ds_reports_take(ds_reports *r, uint64_t n, ds_row_progress **out, ds_error *e);
 
-/* Forgets the scalars, and that the point is new: a recorded evaluation has them. */
+/* Drops the collected reports, because the record already has them. */
 void ds_reports_skip(ds_reports *r);
 
 /* ---- files ---- */
 
-/* May an optimizer leave this file in the folder of its run? DS_OK, or DS_E_ARG and the reason in `text`. */
+/* Checks whether an optimizer may leave this file in the folder of its run. Returns DS_OK, or DS_E_ARG with
+ * the reason in `text`. */
 ds_status ds_file_allowed(const char *name, const void *data, uint64_t bytes, char text[DS_FILES_TEXT]);
 
 #endif

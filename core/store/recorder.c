@@ -20,26 +20,26 @@ enum {
     QUEUE_BYTES = 8 << 20, /* memory of the queue, unless single rows are larger */
     QUEUE_ROWS_MAX = 1 << 15,
     QUEUE_ROWS_MIN = 4,
-    GROUP_ROWS_MAX = 1000,   /* what is lost where a group does not fit onto the disk */
-    GATHER_NS = 25 * 1000000 /* how long a group gathers: commits are well under 50 ms apart */
+    GROUP_ROWS_MAX = 1000,   /* lost where a group does not fit on the disk */
+    GATHER_NS = 25 * 1000000 /* gathering time of a group; commits are less than 50 ms apart */
 };
 
-static const double DRAIN_SECONDS = 3.0; /* of a crash handler */
+static const double DRAIN_SECONDS = 3.0; /* limit of the crash handler */
 
 struct ds_recorder {
     ds_store *store;
     uint64_t n;
     uint64_t capacity; /* rows in the queue */
-    size_t stride;     /* bytes per row: ds_row, x, grad, what an extension adds */
+    size_t stride;     /* bytes per row: ds_row, x, grad, extension values */
     unsigned char *queue;
     pthread_t thread;
-    sem_t wake;            /* posted (also from a signal handler) when the writer should look now */
+    sem_t wake;            /* posted, also from a signal handler, to make the writer look now */
     sem_t room;            /* posted after every group while the producer waits */
     atomic_ullong pushed;  /* rows handed over, by the producer */
     atomic_ullong written; /* rows committed, by the writer */
-    atomic_int hurry;      /* do not gather */
+    atomic_int hurry;      /* skip gathering */
     atomic_int idle;       /* the writer sleeps until it is woken */
-    atomic_int waiting;    /* the producer sleeps until there is room, or all is written */
+    atomic_int waiting;    /* the producer sleeps until there is room or everything is written */
     atomic_int quit;
     atomic_int failed;
     ds_error error; /* valid once `failed` is set */
@@ -67,7 +67,7 @@ static int write_rows(ds_recorder *r, uint64_t from, uint64_t to)
     return rc != 0 ? rc : ds_store_commit(r->store, &r->error);
 }
 
-/* A group that does not fit onto the disk: as many of its rows as do. */
+/* Writes as many rows as fit on a full disk. */
 static void write_what_fits(ds_recorder *r, uint64_t from, uint64_t to)
 {
     const ds_error first = r->error;
@@ -77,7 +77,7 @@ static void write_what_fits(ds_recorder *r, uint64_t from, uint64_t to)
     r->error = first;
 }
 
-/* The same as a group, unless one has failed before; frees what the rows hold beside their slot. */
+/* Writes rows as a group unless an earlier group failed, and frees what the rows own outside their slot. */
 static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
 {
     int rc = atomic_load(&r->failed) ? DS_EXIT_IO : write_rows(r, from, to);
@@ -93,7 +93,7 @@ static int write_group(ds_recorder *r, uint64_t from, uint64_t to)
     return rc;
 }
 
-/* Wakes the writer, who then gathers no further. */
+/* Wakes the writer, which then skips gathering. */
 static void wake_now(ds_recorder *r)
 {
     atomic_store(&r->hurry, 1);
@@ -106,11 +106,11 @@ static void wait_for(sem_t *s)
     }
 }
 
-/* Sleeps for GATHER_NS, or until somebody is in a hurry. */
+/* Sleeps for GATHER_NS, or until `hurry` is set. */
 static void gather(ds_recorder *r)
 {
     struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until); /* the other clock may be set back */
+    clock_gettime(CLOCK_MONOTONIC, &until); /* the realtime clock may be set back */
     until.tv_nsec += GATHER_NS;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
@@ -181,7 +181,7 @@ int ds_recorder_open(ds_store *store, uint64_t extra, ds_recorder **out, ds_erro
     r->capacity = rows;
     sem_init(&r->wake, 0, 0);
     sem_init(&r->room, 0, 0);
-    /* Signals are the business of the thread that runs the optimizer. */
+    /* Signals belong to the thread that runs the optimizer. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -255,8 +255,8 @@ int ds_recorder_drain(ds_recorder *r, ds_error *e)
     return report(r, e);
 }
 
-/* Runs in a signal handler, hence async-signal-safe: the writer continues in its own thread. 1 = everything is
- * committed. */
+/* Runs in a signal handler, so it is async-signal-safe; the writer continues in its own thread. Returns 1
+ * when everything is committed. */
 static int drain_in_handler(void *recorder)
 {
     ds_recorder *r = recorder;

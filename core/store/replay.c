@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - compares what is asked for with what was asked for, and answers from the store. */
+/* replay.c - compares the requests of a resumed run with its record, and answers them from the store. */
 #include "config.h"
 
 #include "store/replay.h"
@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-/* Relative to the width of the bounds, or to the value where that is larger. */
+/* Relative to the width of the bounds, or to the value where it is larger. */
 static const double TOLERANCE = 1e-9;
 
 struct ds_replay {
@@ -72,17 +72,17 @@ int ds_replay_compare(const char *path, const double *width, uint64_t id, uint64
         }
     }
     if (!(worst < TOLERANCE)) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: at evaluation %llu the optimizer now asks for another point (variable %llu: %.17g, recorded "
-            "%.17g): it is not deterministic, or not the version or machine that made this run; nothing was "
-            "changed",
-            path, (unsigned long long)id, (unsigned long long)where, x[where - first], stored[where]);
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: at evaluation %llu the optimizer now requests another point (variable %llu: "
+                       "%.17g, recorded %.17g): it is not deterministic, or not the version or machine that "
+                       "made this run; nothing was changed",
+                       path, (unsigned long long)id, (unsigned long long)where, x[where - first],
+                       stored[where]);
     }
     if (worst > 0.0 && !*warned) {
         *warned = 1;
         ds_log(DS_LOG_WARNING, NULL,
-               "from evaluation %llu on the optimizer asks for points that differ in the last digits from "
+               "from evaluation %llu on the optimizer requests points that differ in the last digits from "
                "the record (by %.1e relative): another machine; answered from the record",
                (unsigned long long)id, worst);
     }
@@ -110,18 +110,16 @@ int ds_replay_next(ds_replay *r, const double *x, uint32_t want, ds_row *row, ds
     if (r->width == NULL) {
         return same_kind && memcmp(x, row->x, r->n * sizeof(double)) == 0
                    ? 0
-                   : ds_fail(
-                         e, DS_EXIT_PLUGIN,
-                         "%s: at evaluation %llu another point is recorded than the one that is wanted now: "
-                         "another version or machine made this landscape; nothing was changed",
-                         path, (unsigned long long)row->id);
+                   : ds_fail(e, DS_EXIT_PLUGIN,
+                             "%s: at evaluation %llu the record has another point than the one requested "
+                             "now: another version or machine made this landscape; nothing was changed",
+                             path, (unsigned long long)row->id);
     }
-    return same_kind
-               ? ds_replay_compare(path, r->width, row->id, 0, r->n, x, row->x, &r->warned, e)
-               : ds_fail(e, DS_EXIT_PLUGIN,
-                         "%s: at evaluation %llu the optimizer now asks %s gradient: it is not "
-                         "deterministic, or not the version that made this run; nothing was changed",
-                         path, (unsigned long long)row->id, (want & DS_WANT_GRAD) != 0 ? "for a" : "for no");
+    return same_kind ? ds_replay_compare(path, r->width, row->id, 0, r->n, x, row->x, &r->warned, e)
+                     : ds_fail(e, DS_EXIT_PLUGIN,
+                               "%s: at evaluation %llu the optimizer now requests %s gradient: it is not "
+                               "deterministic, or not the version that made this run; nothing was changed",
+                               path, (unsigned long long)row->id, (want & DS_WANT_GRAD) != 0 ? "a" : "no");
 }
 
 int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extra *now, ds_error *e)
@@ -138,13 +136,12 @@ int ds_replay_compare_extra(const ds_replay *r, const ds_row *row, const ds_extr
     if (same && !(worst > TOLERANCE * largest)) {
         return 0;
     }
-    return ds_fail(
-        e, DS_EXIT_PLUGIN,
-        "%s: at evaluation %llu the optimizer now asks another question (%s): it is not deterministic, or "
-        "not the version that made this run; nothing was changed",
-        ds_store_path(r->store), (unsigned long long)row->id,
-        same              ? "a product with another vector"
-        : then->kind == 0 ? "channels beside the loss"
-        : now->kind == 0  ? "a loss without channels"
-                          : "other channels or noise");
+    return ds_fail(e, DS_EXIT_PLUGIN,
+                   "%s: at evaluation %llu the optimizer now sends another query (%s): it is not "
+                   "deterministic, or not the version that made this run; nothing was changed",
+                   ds_store_path(r->store), (unsigned long long)row->id,
+                   same              ? "a product with another vector"
+                   : then->kind == 0 ? "channels in addition to the loss"
+                   : now->kind == 0  ? "a loss without channels"
+                                     : "other channels or noise");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_folder.c - result folders: names, run.ini, the new store, reproducer files. */
+/* run_folder.c - result folders: names, run.ini, the new store, reproducer files, and the lock. */
 #include "config.h"
 
 #include "store/run_folder.h"
@@ -23,8 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Tests, and makes where `make`, the folders of a path: those within the first `trusted` bytes may be
- * links. */
+/* Checks every folder of a path, and creates missing ones where `make`. Folders in the first `trusted` bytes
+ * may be links. */
 static int go_down(const char *path, size_t trusted, int make, ds_error *e)
 {
     char *copy = strdup(path);
@@ -41,13 +41,13 @@ static int go_down(const char *path, size_t trusted, int make, ds_error *e)
                      ? ds_fail(e, DS_EXIT_IO, "%s: %s", copy,
                                S_ISLNK(st.st_mode) ? "is a symbolic link; dshost changes nothing outside the "
                                                      "result folder: remove it"
-                                                   : "exists and is not a folder")
+                                                   : "is not a folder")
                      : 0;
         }
         copy[k] = path[k];
     }
     if (rc == 0 && make && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))) {
-        rc = ds_fail(e, DS_EXIT_IO, "%s: exists and is not a folder", path);
+        rc = ds_fail(e, DS_EXIT_IO, "%s: is not a folder", path);
     }
     free(copy);
     return rc;
@@ -58,7 +58,7 @@ int ds_folder_make(const char *path, ds_error *e)
     return go_down(path, SIZE_MAX, 1, e);
 }
 
-/* How much of a path is the folder that the user has named. */
+/* Length of the part of a path that the user named. */
 static size_t length_of_root(const char *root, const char *path)
 {
     size_t n = strlen(root);
@@ -68,7 +68,7 @@ static size_t length_of_root(const char *root, const char *path)
     if (strncmp(root, path, n) == 0 && (path[n] == '/' || path[n] == '\0' || (n == 1 && root[0] == '/'))) {
         return n;
     }
-    const char *slash = strrchr(path, '/'); /* not written alike: the last name at least */
+    const char *slash = strrchr(path, '/'); /* written differently: trust all but the last name */
     return slash != NULL ? (size_t)(slash - path) : 0;
 }
 
@@ -133,7 +133,7 @@ char *ds_folder_default(const char *env, const char *opt, uint64_t seed)
 
 const char *ds_folder_plugin_name(const ds_plugin_name *p)
 {
-    /* What an adapter makes of a file, "FILE.py:NAME", has no name that would be found from anywhere. */
+    /* A plugin that an adapter makes of a file, "FILE.py:NAME", has no id that is found from anywhere. */
     const int by_path =
         p->path != NULL && (strchr(p->given, '/') != NULL || strcmp(ds_text_ending(p->path), "so") != 0);
     return by_path && strlen(p->path) + 8 < DS_INI_LINE_LIMIT ? p->path : p->id;
@@ -147,7 +147,7 @@ static int is_one_of(const char *key, const char *const *list)
     return *list != NULL;
 }
 
-/* The text of a setting of [run] that reproduces it, or NULL for what belongs to one call only. */
+/* The text of a [run] setting that reproduces the run, or NULL for settings of a single call. */
 static const char *run_text(const ds_run_spec *r, const char *key, const char *text)
 {
     static const char *const one_call[] = {"out", "x", "noise_key", "verify", NULL};
@@ -161,7 +161,7 @@ static const char *run_text(const ds_run_spec *r, const char *key, const char *t
                                      : text;
 }
 
-/* Does the file have this content already? */
+/* Does the file already have this content? */
 static int is_there(const char *path, const char *text, size_t size)
 {
     void *old = NULL;
@@ -172,13 +172,13 @@ static int is_there(const char *path, const char *text, size_t size)
     return same;
 }
 
-/* A text that becomes a file of the folder. */
+/* A text file of the folder while it is written. */
 typedef struct text_file {
     char name[48], *text;
     size_t size;
 } text_file;
 
-/* Closes the text and writes it, unless it is there. NULL = there was no memory. */
+/* Closes the text and writes it unless the file already has it. f = NULL means out of memory. */
 static int finish_text(FILE *f, text_file *d, const char *folder, ds_error *e)
 {
     int bad = f == NULL || ferror(f);
@@ -242,7 +242,7 @@ static int put_settings(ds_store *s, const ds_run_spec *r, ds_error *e)
             const char *key = ds_params_info(p, i)->name;
             const char *value = ds_params_value_text(p, i);
             value = section == DS_SECTION_RUN ? run_text(r, key, value) : value;
-            /* Defaults are left out where they are empty: "" is not a value for every type. */
+            /* Empty defaults are left out: "" is not a value for every type. */
             if (value != NULL && (value[0] != '\0' || ds_params_given(p, i))) {
                 rc = ds_store_put_setting(s, section, key, value, e);
             }
@@ -302,7 +302,7 @@ int ds_folder_create_store(const char *folder, const ds_run_spec *r, uint64_t n,
     if (path == NULL) {
         rc = ds_no_memory(e);
     } else {
-        rc = ds_store_clear_place(draft, e); /* of a start that was killed */
+        rc = ds_store_clear_place(draft, e); /* left by a start that was killed */
         rc = rc != 0 ? rc : ds_store_create(draft, NULL, n, &s, e);
         rc = rc != 0 ? rc : ds_store_begin(s, e);
         rc = rc != 0 ? rc : put_settings(s, r, e);
@@ -332,7 +332,7 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
     FILE *f = open_memstream(&d.text, &d.size);
     char message[141];
     snprintf(message, sizeof(message), "%.140s", answer->message);
-    ds_text_clean(message); /* it may have been cut inside a character */
+    ds_text_clean(message); /* may have been cut inside a character */
     snprintf(d.name, sizeof(d.name), "failure-%04llu.ini", (unsigned long long)id);
     if (f == NULL) {
         return finish_text(f, &d, folder, e);
@@ -358,12 +358,11 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
     return finish_text(f, &d, folder, e);
 }
 
-/* ---- vacant ---- */
+/* ---- may a folder become that of a new run? ---- */
 
-/* may a folder become that of a new run? Whoever reads folders takes one with a run.sqlite for a
- * run and what lies in it for a part of that. */
+/* Readers take a folder with run.sqlite for a run, and everything in it for a part of the run. */
 
-/* Ends `name` with one of these? */
+/* Does `name` end with one of these? */
 static int ends_with(const char *name, const char *const *endings)
 {
     size_t n = strlen(name);
@@ -376,8 +375,8 @@ static int ends_with(const char *name, const char *const *endings)
     return 0;
 }
 
-/* What a start that was killed has left, and what is at home beside any run: settings, points, logs, hidden
- * files. */
+/* Leftovers of a killed start, and files that may lie in a run folder: settings, points, logs, hidden files.
+ */
 static int is_harmless(const char *name)
 {
     static const char *const beside[] = {".ini", ".log", ".out", ".err", ".txt", ".npy", NULL};
@@ -386,7 +385,7 @@ static int is_harmless(const char *name)
            (ends_with(name, beside) && strcmp(name, "bench.ini") != 0);
 }
 
-/* What only dshost writes. */
+/* Files that only dshost writes. */
 static int is_result(const char *name)
 {
     static const char *const names[] = {"bench.ini", "bench.json", "run.sqlite", "landscape.sqlite",
@@ -399,7 +398,7 @@ static int is_result(const char *name)
     return 0;
 }
 
-/* A folder in it with an experiment, runs or a landscape. */
+/* Is there a folder in it with an experiment, runs or a landscape? */
 static int holds_results(const char *folder, const char *name, int depth)
 {
     struct stat st;
@@ -431,7 +430,7 @@ int ds_folder_vacant(const char *folder, int results_only, ds_error *e)
         if (result || (!results_only && !is_harmless(name))) {
             rc = ds_fail(
                 e, DS_EXIT_IO,
-                "%s holds other %s already (%.100s): a run needs a folder of its own; choose another --out",
+                "%s already holds other %s (%.100s): a run needs a folder of its own; choose another --out",
                 folder, result ? "results" : "files", name);
         }
     }
@@ -448,18 +447,18 @@ int ds_folder_begun(const char *folder, const char *kind)
            ds_folder_vacant(folder, 0, NULL) == 0;
 }
 
-/* ---- runlock ---- */
+/* ---- the lock ---- */
 
-/* flock() on a file that names the process which holds it. */
+/* flock() on run.lock, which contains the process id of the holder. */
 
-enum { WAIT_NS = 20000000, WAITS_MAX = 100 /* 2 s for a dead holder's children */ };
+enum { WAIT_NS = 20000000, WAITS_MAX = 100 /* 2 s for children of a dead holder */ };
 
 struct ds_runlock {
     int fd;
     char *path;
 };
 
-/* Is the open file the one at the path? Not where the folder was moved, and another took its place. */
+/* Is the open file the one at the path? Not where the folder was moved and another took its place. */
 static int is_at(int fd, const char *path)
 {
     struct stat mine, there;
@@ -467,7 +466,7 @@ static int is_at(int fd, const char *path)
            mine.st_dev == there.st_dev;
 }
 
-/* One attempt. 1 = the file was removed by its last holder in between: try again. */
+/* One attempt. Returns 1 where the last holder removed the file in between: try again. */
 static int attempt(const char *path, int *out, long *holder, ds_error *e)
 {
     int fd = ds_file_inside(path, O_RDWR | O_CREAT, 0666);
@@ -508,7 +507,8 @@ int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
     long holder = 0;
     do {
         rc = attempt(lock->path, &lock->fd, &holder, e);
-        /* A killed process leaves its lock to a child that has not yet become a worker: wait for that. */
+        /* A killed process can leave its lock to a child that has not become a worker yet: wait for the
+         * child. */
         if (rc == DS_EXIT_LOCKED && holder > 0 && kill((pid_t)holder, 0) != 0 && errno == ESRCH &&
             waits++ < WAITS_MAX) {
             struct timespec nap = {0, WAIT_NS};
@@ -519,7 +519,7 @@ int ds_runlock_take(const char *folder, ds_runlock **out, ds_error *e)
     if (rc == 0) {
         char pid[32];
         int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-        /* Where there is no room for the number, the lock holds without. */
+        /* Without room for the process id the lock still holds. */
         if (ftruncate(lock->fd, 0) != 0 || (pwrite(lock->fd, pid, (size_t)len, 0) != len && errno != ENOSPC &&
                                             errno != EDQUOT && errno != EFBIG)) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: cannot be written: %s", lock->path, strerror(errno));
@@ -540,7 +540,7 @@ void ds_runlock_drop(ds_runlock *lock)
 {
     if (lock != NULL) {
         if (is_at(lock->fd, lock->path)) {
-            unlink(lock->path); /* before the lock is given up: the next holder makes a new file */
+            unlink(lock->path); /* before the lock is released: the next holder makes a new file */
         }
         close(lock->fd);
         free(lock->path);

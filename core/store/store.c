@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.c - the record of a run in SQLite: schema, opening and closing, meta data. */
+/* store.c - the record of a run in SQLite: schema, opening and closing, meta data, settings, variables. */
 #include "config.h"
 
 #include "base/file.h"
@@ -14,11 +14,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The files that SQLite and we keep beside a store. */
+/* Files next to a store, made by SQLite and by us. */
 static const char *const beside[] = {"-wal", "-shm", "-journal", "-rows", NULL};
 
-/* A path whose links are resolved, but for the last name where it is one that may not be a link: links on the
- * way to the folder are the user's. NULL without memory. */
+/* Resolves the links of a path. The last name is resolved only where `last`: it may not be a link, while
+ * links above it are the user's. NULL without memory. */
 static char *resolve(const char *path, int last)
 {
     char *whole = last ? realpath(path, NULL) : NULL;
@@ -35,8 +35,8 @@ static char *resolve(const char *path, int last)
     return whole != NULL ? whole : strdup(path);
 }
 
-/* The name by which SQLite opens a path, whatever is in it: "file:x", ":memory:" and "" mean something else
- * to it. Where the file system lets nobody make lock files it is told that nobody writes (`immutable`). */
+/* The name that makes SQLite open exactly this path: it gives "file:x", ":memory:" and "" another meaning.
+ * `immutable` tells SQLite that nobody writes, for file systems without lock files. */
 static char *sqlite_name(const char *path, int immutable)
 {
     char *name = malloc(3 * strlen(path) + 40);
@@ -48,7 +48,7 @@ static char *sqlite_name(const char *path, int immutable)
         return name;
     }
     while (path[0] == '/' && path[1] == '/') {
-        path++; /* what follows "file://" would be the name of a machine */
+        path++; /* text after "file://" would be a host name */
     }
     size_t k = (size_t)sprintf(name, "file:%s", path[0] == '/' ? "" : "./");
     for (const char *p = path; *p; p++) {
@@ -62,7 +62,7 @@ static char *sqlite_name(const char *path, int immutable)
     return name;
 }
 
-/* No statement reaches another file, or makes what would be carried out later. */
+/* Denies statements that reach another file or create something that runs later. */
 static int authorize(void *ctx, int action, const char *a, const char *b, const char *database,
                      const char *trigger)
 {
@@ -77,11 +77,11 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
     case SQLITE_CREATE_VTABLE:
         return SQLITE_DENY;
     default:
-        return trigger != NULL ? SQLITE_DENY : SQLITE_OK; /* asked for by a trigger, or a view */
+        return trigger != NULL ? SQLITE_DENY : SQLITE_OK; /* issued by a trigger or a view */
     }
 }
 
-/* A file may have been written by anybody: nothing in its schema is carried out. */
+/* Anybody may have written the file: nothing in its schema may run. */
 static void restrict_schema(sqlite3 *db)
 {
     sqlite3_set_authorizer(db, authorize, NULL);
@@ -130,7 +130,7 @@ static int connect_file(const char *path, const char *vfs, int flags, ds_store *
     return 0;
 }
 
-/* Sets the journal mode. Has it taken effect? */
+/* Sets the journal mode. Returns whether it took effect. */
 static int journal(ds_store *s, const char *mode)
 {
     char sql[64];
@@ -142,7 +142,7 @@ static int journal(ds_store *s, const char *mode)
         ok = got != NULL && sqlite3_stricmp(got, mode) == 0;
     }
     sqlite3_finalize(q);
-    /* a mode can be accepted and fail at the first access */
+    /* SQLite can accept a mode and fail at the first access */
     return ok && sqlite3_exec(s->db, "BEGIN IMMEDIATE; COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
@@ -154,8 +154,8 @@ static int note_log(void *store, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* The connection has failed: can the index of the log not be shared (network file systems)? Alone, without
- * others that read at the same time, SQLite needs none, which has to be said before anything is read. */
+/* Did the connection fail because the index of the log cannot be shared (network file systems)? A connection
+ * that is alone needs no index, but must say so before it reads. */
 static int needs_no_index(const ds_store *s, int mode)
 {
     const int code = sqlite3_extended_errcode(s->db);
@@ -170,8 +170,8 @@ static int be_alone(ds_store *s, ds_error *e)
     return ds_store_execute(s, "PRAGMA locking_mode=EXCLUSIVE", "locking", e);
 }
 
-/* Write-ahead log where the file system can do it. *again: not with this connection, but perhaps with one
- * that is alone. */
+/* Uses a write-ahead log where the file system supports it. *again = 1: a connection that is alone may
+ * succeed. */
 static int prepare_writing(ds_store *s, int *again, ds_error *e)
 {
     *again = 0;
@@ -179,15 +179,14 @@ static int prepare_writing(ds_store *s, int *again, ds_error *e)
     if (!s->has_log) {
         const int system = sqlite3_system_errno(s->db), code = sqlite3_errcode(s->db) & 0xff;
         if (system == EFBIG || system == ENOSPC || system == EDQUOT || code == SQLITE_BUSY) {
-            return ds_store_fail(s, e, "preparing it"); /* another way would not help */
+            return ds_store_fail(s, e, "preparing it"); /* another mode would not help */
         }
         *again = !s->alone;
         if (*again || !journal(s, "truncate")) {
             return ds_store_fail(s, e, "locking (put the result folder on a local disk)");
         }
     }
-    /* With a write-ahead log NORMAL survives a killed process; after a power cut the last groups
-     * may be missing. */
+    /* With a write-ahead log NORMAL survives a killed process; a power cut may lose the last groups. */
     int rc = ds_store_execute(s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", "preparing", e);
     if (rc == 0) {
         sqlite3_wal_hook(s->db, note_log, s);
@@ -206,7 +205,7 @@ int ds_store_check_files(const char *path, ds_error *e)
     return rc;
 }
 
-/* Removes what lies beside a store that is not there: SQLite would take it for the new one's. */
+/* Removes files next to a missing store: SQLite would take them for those of the new one. */
 int ds_store_clear_beside(const char *path, ds_error *e)
 {
     int rc = 0;
@@ -252,12 +251,12 @@ static int make_schema(ds_store *s, ds_error *e)
     return rc != 0 ? rc : ds_store_set(s, "n", text, e);
 }
 
-/* An empty file is an empty store; SQLite would not say why it cannot be made. */
+/* An empty file is an empty store. SQLite would not report why the file cannot be made. */
 static int make_file(const char *path, ds_error *e)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
-        return ds_fail(e, DS_EXIT_IO, "%s: cannot be made: %s%s", path, strerror(errno),
+        return ds_fail(e, DS_EXIT_IO, "%s: cannot be created: %s%s", path, strerror(errno),
                        errno == ENOSPC ? "; make room on the disk (df, and df -i for the number of files)"
                                        : "");
     }
@@ -270,7 +269,7 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
     ds_store *s = NULL;
     struct stat st;
     if (lstat(path, &st) == 0) {
-        return ds_fail(e, DS_EXIT_IO, "%s: exists already", path);
+        return ds_fail(e, DS_EXIT_IO, "%s: already exists", path);
     }
     if (ds_store_check_files(path, e) != 0) {
         return e->status;
@@ -281,14 +280,14 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
         return rc;
     }
     s->n = n;
-    /* In one transaction, so that a killed program leaves either an empty file or a complete schema. */
+    /* One transaction: a killed program leaves either an empty file or a complete schema. */
     rc = ds_store_execute(s, "PRAGMA page_size=8192", "creating it", e);
     rc = rc != 0 ? rc : ds_store_begin(s, e);
     rc = rc != 0 ? rc : make_schema(s, e);
     rc = rc != 0 ? rc : ds_store_commit(s, e);
     int again = 0;
     rc = rc != 0 ? rc : prepare_writing(s, &again, e);
-    if (rc != 0 && again && vfs != NULL) { /* which a file that is opened anew would not have */
+    if (rc != 0 && again && vfs != NULL) { /* a file that is opened again would lose the vfs */
         rc = be_alone(s, e);
         rc = rc != 0 ? rc : prepare_writing(s, &again, e);
         again = 0;
@@ -306,7 +305,7 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
     return 0;
 }
 
-/* Is this the store of a run, of a format that we know? */
+/* Is this the store of a run in a format that we know? */
 static int accept_file(ds_store *s, ds_error *e)
 {
     int64_t application = 0, format = 0, newer = 0;
@@ -318,8 +317,8 @@ static int accept_file(ds_store *s, ds_error *e)
     }
     if (stat(s->path, &st) == 0 && st.st_size == 0 && application == 0) {
         return ds_fail(e, DS_EXIT_IO,
-                       "%s: damaged: the file is empty; restore it from a copy, or start anew "
-                       "with the .ini file beside it",
+                       "%s: damaged: the file is empty; restore it from a copy, or start again with the .ini "
+                       "file next to it",
                        s->path);
     }
     if (application != DS_STORE_APPLICATION) {
@@ -356,7 +355,8 @@ static int read_n(ds_store *s, ds_error *e)
                : ds_fail(e, DS_EXIT_IO, "%s: damaged: the number of variables is missing", s->path);
 }
 
-/* There is no room for the index of the log, and no log: a file that nobody writes is read without. */
+/* The disk has no room for the index of the log, and there is no log: a file that nobody writes is read
+ * without it. */
 static int needs_room_only(const ds_store *s)
 {
     const int code = sqlite3_errcode(s->db) & 0xff, system = sqlite3_system_errno(s->db);
@@ -369,8 +369,8 @@ static int needs_room_only(const ds_store *s)
     return only;
 }
 
-/* A record that is a link, or has a second name, is only read, and nothing beside it is made: 1. Where that
- * cannot be, as something waits in its log, it is refused. */
+/* Sets *linked for a record that is a link or has a second name: it is only read, and nothing is made next to
+ * it. Refuses such a record with a pending log. */
 static int is_linked(const char *path, int mode, int *linked, ds_error *e)
 {
     struct stat st, log;
@@ -394,7 +394,7 @@ static int is_linked(const char *path, int mode, int *linked, ds_error *e)
     return rc;
 }
 
-/* Opens and looks at the kind of the file, `alone` or with others. */
+/* Opens the file and checks its kind, `alone` or shared. */
 static int open_as(const char *path, int mode, int flags, int alone, ds_store **out, ds_error *e)
 {
     int rc = connect_file(path, NULL, flags, out, e);
@@ -424,8 +424,8 @@ static int open_raw(const char *path, int mode, int alone, ds_store **out, ds_er
     if (rc != 0) {
         return rc;
     }
-    /* Readers may write, too, as far as the system lets them: only then does the last one take the files of
-     * the write-ahead log away with it. */
+    /* Readers open for writing where the system allows it: only then does the last reader remove the files of
+     * the write-ahead log. */
     int only_read = linked;
     if (!linked) {
         rc = open_as(path, mode, SQLITE_OPEN_READWRITE, alone, &s, e);
@@ -502,7 +502,7 @@ int ds_store_close(ds_store *s, ds_error *e)
     if (s == NULL) {
         return 0;
     }
-    if (s->writable) { /* fold the log into the file, so that the folder holds one file only */
+    if (s->writable) { /* fold the log into the file, so that the folder holds one file */
         int code = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
         if (code != SQLITE_OK && code != SQLITE_BUSY && code != SQLITE_LOCKED) {
             rc = ds_store_fail(s, e, "finishing");
@@ -512,7 +512,7 @@ int ds_store_close(ds_store *s, ds_error *e)
         }
     }
     if (s->alone) {
-        remove_index(s); /* that an attempt to share it has left */
+        remove_index(s); /* left by an attempt to share it */
     }
     ds_store_discard(s);
     return rc;
@@ -551,7 +551,7 @@ int ds_store_get(ds_store *s, const char *key, char **value, ds_error *e)
     return ds_store_end(s, q, step, rc, e);
 }
 
-/* Writes a row of texts into meta or setting, as a group of its own where none is open. */
+/* Writes a row of texts into meta or setting, in a group of its own where none is open. */
 static int put_texts(ds_store *s, int table, const char *a, const char *b, const char *c, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
@@ -571,7 +571,7 @@ static int put_texts(ds_store *s, int table, const char *a, const char *b, const
         ds_sum_end(&sum);
         rc = ds_store_inserted(s, table, q, e);
     }
-    /* the row may have replaced one */
+    /* the row may have replaced another */
     sqlite3_snprintf(sizeof(count), count, "SELECT count(*) FROM %s", ds_store_table_of[table].name);
     rc = rc != 0 ? rc : ds_store_query(s, count, &rows, NULL, e);
     s->rows[table] = (uint64_t)rows;
@@ -614,7 +614,7 @@ int ds_store_get_settings(ds_store *s, ds_settings *out, ds_error *e)
 
 /* ---- variables ---- */
 
-/* the names of the variables in a store: a table that is there where they have some. */
+/* The table exists only where the variables have names. */
 
 int ds_store_put_variables(ds_store *s, const ds_named_variable *v, uint64_t n, ds_error *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_check.c - what is damaged in a store: the lines that say which rows, and the look at all of them. */
+/* store_check.c - finds damage in a store, and the line that reports the damaged rows. */
 #include "config.h"
 
 #include "base/text.h"
@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is found, put together: neighbours of a table with the same damage are one entry. */
+/* Collects the damage: adjacent rows of a table with the same damage become one entry. */
 typedef struct finding {
     ds_store_damage *d;
     size_t used;
     const char *table, *what;
     uint64_t from, to; /* 0 = none is open */
-    uint64_t left;     /* rows that did not find room in the text */
+    uint64_t left;     /* rows that did not fit into the text */
 } finding;
 
 static void print(finding *f, uint64_t rows, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -52,7 +52,7 @@ static void close_range(finding *f)
     f->from = 0;
 }
 
-/* Rows `from` to `to` of an evaluation's tables are damaged. */
+/* Rows `from` to `to` of an evaluation's table are damaged. */
 static void note(finding *f, const char *table, uint64_t from, uint64_t to, const char *what)
 {
     f->d->first = from < f->d->first ? from : f->d->first;
@@ -82,7 +82,7 @@ static void note_head(finding *f, const char *table, const char *what)
     print(f, 1, "%s %s", table, what);
 }
 
-/* ---- what is always looked at ---- */
+/* ---- checked at every opening ---- */
 
 static sqlite3_stmt *rows_of(ds_store *s, int table)
 {
@@ -99,7 +99,7 @@ static const char *text_at(sqlite3_stmt *q, int column)
     return text != NULL ? text : "";
 }
 
-/* The tables that are there are made as they were. */
+/* Existing tables must have our schema. */
 static void check_schema(ds_store *s, finding *f)
 {
     for (int k = 0; k < DS_STORE_TABLES; k++) {
@@ -124,7 +124,7 @@ static void check_schema(ds_store *s, finding *f)
     }
 }
 
-/* ---- what may be in the schema ---- */
+/* ---- what a schema may contain ---- */
 
 /* Is `word` one of the words of a text? */
 static int is_word_of(const char *text, const char *word, size_t length)
@@ -141,8 +141,8 @@ static int is_word_of(const char *text, const char *word, size_t length)
     return 0;
 }
 
-/* Does a text make a table of these columns and of nothing that SQLite would carry out: no default, no
- * generated column, no condition, no module? */
+/* Does a statement create a table with these columns and nothing that SQLite would run: no default, generated
+ * column, condition or module? */
 static int is_plain(const char *sql, const char *name, const char *columns)
 {
     static const char words[] =
@@ -160,7 +160,7 @@ static int is_plain(const char *sql, const char *name, const char *columns)
     return 1;
 }
 
-/* One of our tables, or the statistics that a user had SQLite make of them (ANALYZE). */
+/* The columns of one of our tables, or of the statistics that a user made with ANALYZE. */
 static const char *columns_of(const char *name)
 {
     int k = 0;
@@ -190,15 +190,14 @@ int ds_store_check_objects(ds_store *s, ds_error *e)
             char clean[80];
             snprintf(clean, sizeof(clean), "%.70s", name);
             ds_text_clean(clean);
-            rc = ds_fail(
-                e, DS_EXIT_IO,
-                "%s: refused: it holds %s '%s', which dshost does not write; restore it from a copy, or "
-                "remove that with sqlite3",
-                s->path,
-                is_table                     ? "a table"
-                : strcmp(type, "index") == 0 ? "an index"
-                                             : type,
-                clean);
+            rc = ds_fail(e, DS_EXIT_IO,
+                         "%s: refused: it contains %s '%s', which dshost does not write; restore it from a "
+                         "copy, or remove that with sqlite3",
+                         s->path,
+                         is_table                     ? "a table"
+                         : strcmp(type, "index") == 0 ? "an index"
+                                                      : type,
+                         clean);
         }
     }
     return ds_store_end(s, q, step, rc, e);
@@ -226,7 +225,8 @@ static void check_totals(ds_store *s, finding *f)
     }
 }
 
-/* Every row of a table of settings or names, in ascending order: then a row is found by its key, too. */
+/* Checks all rows of a small table. They must be in ascending order, so that a search by key finds every row.
+ */
 static void check_small(ds_store *s, int table, finding *f)
 {
     const ds_store_table *t = &ds_store_table_of[table];
@@ -242,7 +242,7 @@ static void check_small(ds_store *s, int table, finding *f)
             snprintf(key, sizeof(key), t->scalars > 2 ? "%.100s.%.120s" : "%.100s", text_at(q, 0),
                      text_at(q, 1));
         }
-        /* '.' stands before every letter of a section, so that keys are in the order of their texts */
+        /* '.' sorts before every letter of a section, so keys sort as their texts */
         if (ds_sum_check(q, t->letter, 0, t->scalars, 0) != DS_SUM_WHOLE ||
             (count > 0 && strcmp(before, key) >= 0)) {
             note_head(f, t->name, key);
@@ -288,9 +288,9 @@ int ds_store_check_head(ds_store *s, ds_error *e)
     return d.head ? ds_store_damaged(s, e, "its settings") : 0;
 }
 
-/* ---- everything ---- */
+/* ---- checked by verify ---- */
 
-/* Is it the row, and what is wrong with it? NULL = nothing. */
+/* The damage of a row; NULL = none. */
 static const char *row_fault(const ds_store *s, sqlite3_stmt *q, const ds_store_table *t)
 {
     static const char *const fault[] = {NULL, "numbers or texts", "x or gradient"};
@@ -329,7 +329,7 @@ static void check_eval(ds_store *s, finding *f)
         } else if (fault == NULL && id < expected) {
             close_range(f);
             f->d->first = expected < f->d->first ? expected : f->d->first;
-            print(f, 1, "eval behind %" PRIu64 " (the order of its rows)", expected - 1);
+            print(f, 1, "eval after %" PRIu64 " (the order of its rows)", expected - 1);
             expected = s->committed[DS_STORE_EVAL] + 1;
             step = SQLITE_DONE;
             break;
@@ -348,7 +348,7 @@ static void check_eval(ds_store *s, finding *f)
     sqlite3_finalize(q);
 }
 
-/* The rows of another table that evaluations say they have. */
+/* Checks the rows of another table that evaluations refer to. */
 static void check_part(ds_store *s, int table, int part, finding *f)
 {
     const ds_store_table *t = &ds_store_table_of[table];
@@ -358,7 +358,7 @@ static void check_part(ds_store *s, int table, int part, finding *f)
     sqlite3_snprintf(sizeof(sql), sql, "SELECT id FROM eval WHERE (parts & %d) != 0 ORDER BY id", part);
     if (ds_store_has_table(s, t->name, &has, NULL) != 0 ||
         sqlite3_prepare_v2(s->db, sql, -1, &list, NULL) != SQLITE_OK) {
-        return; /* eval could not be read: that was said */
+        return; /* eval could not be read, which was reported */
     }
     q = has ? rows_of(s, table) : NULL;
     uint64_t last = 0;
@@ -413,9 +413,9 @@ int ds_store_examine(ds_store *s, ds_store_damage *d, ds_error *e)
     return 0;
 }
 
-/* ---- the line ---- */
+/* ---- the message ---- */
 
-/* What its user can do. */
+/* What the user can do. */
 static void advice(const ds_store *s, const ds_store_damage *d, char *text, size_t size)
 {
     const char *slash = strrchr(s->path, '/'), *name = slash != NULL ? slash + 1 : s->path;
@@ -423,12 +423,11 @@ static void advice(const ds_store *s, const ds_store_damage *d, char *text, size
     const int is_run = strcmp(name, "run.sqlite") == 0 || strcmp(name, "landscape.sqlite") == 0;
     if (!is_run || d->head || d->first == UINT64_MAX) {
         snprintf(text, size, "restore it from a copy%s",
-                 is_run ? ", or start anew with the .ini file beside it" : "");
+                 is_run ? ", or start again with the .ini file next to it" : "");
     } else {
         snprintf(text, size,
-                 "restore it from a copy, or go on from the %" PRIu64
-                 " evaluations before by: dshost resume %.*s "
-                 "--repair",
+                 "restore it from a copy, or continue from the %" PRIu64
+                 " evaluations before with: dshost resume %.*s --repair",
                  d->first - 1, folder, slash != NULL ? s->path : ".");
     }
 }

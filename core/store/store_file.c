@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_file.c - the open file of a store: is it still the one that others see, how many rows were committed,
- * statements, and what a failure of SQLite means. */
+/* store_file.c - the open file of a store: whether it is still the file at its path, the number of committed
+ * rows, statements, and the meaning of SQLite's failures. */
 #include "config.h"
 
 #include "base/file.h"
@@ -18,8 +18,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The file at the path, whatever becomes of the path: O_PATH, because closing any other descriptor of the
- * file would give up the locks of SQLite. */
+/* Remembers the file by O_PATH: closing any other descriptor of the file would release the locks of SQLite.
+ */
 void ds_store_remember_place(ds_store *s)
 {
     struct stat st;
@@ -27,23 +27,22 @@ void ds_store_remember_place(ds_store *s)
     s->size = s->place >= 0 && fstat(s->place, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
-/* The write-ahead log is there from the first commit on. */
+/* The write-ahead log exists from the first commit on. */
 static int log_present(const ds_store *s, ds_error *e)
 {
     char *log = s->has_log ? sqlite3_mprintf("%s-wal", s->path) : NULL;
     int gone = log != NULL && access(log, F_OK) != 0 && errno == ENOENT;
     int rc =
-        gone
-            ? ds_fail(
-                  e, DS_EXIT_IO,
-                  "%s: was removed while the run worked on it; the run ends, and what was evaluated is saved",
-                  log)
-            : 0;
+        gone ? ds_fail(
+                   e, DS_EXIT_IO,
+                   "%s: was removed while the run worked on it; the run ends, and its evaluations are saved",
+                   log)
+             : 0;
     sqlite3_free(log);
     return rc;
 }
 
-/* Is another file at its path, or none? *mine: the file itself; *gone: there is none. */
+/* Is the path missing (*gone), or another file? *mine: the open file. */
 static int is_displaced(const ds_store *s, struct stat *mine, int *gone)
 {
     struct stat there;
@@ -80,28 +79,26 @@ int ds_store_present(ds_store *s, ds_error *e)
     }
     const char *what = gone ? "removed" : "replaced";
     if (mine.st_nlink == 0) {
-        return ds_fail(
-            e, DS_EXIT_IO,
-            "%s: was %s while the run worked on it: what was evaluated is lost; start the run anew", s->path,
-            what);
+        return ds_fail(e, DS_EXIT_IO,
+                       "%s: was %s while the run worked on it: its evaluations are lost; start the run again",
+                       s->path, what);
     }
     snprintf(link, sizeof(link), "/proc/self/fd/%d", s->place);
     ssize_t length = readlink(link, now, sizeof(now) - 1);
     now[length > 0 ? length : 0] = '\0';
-    return ds_fail(
-        e, DS_EXIT_IO,
-        "%s: was moved%s%s while the run worked on it: what was evaluated is saved there; go on with "
-        "it there by: dshost resume",
-        s->path, length > 0 ? " to " : "", now);
+    return ds_fail(e, DS_EXIT_IO,
+                   "%s: was moved%s%s while the run worked on it: its evaluations are saved there; continue "
+                   "there with: dshost resume",
+                   s->path, length > 0 ? " to " : "", now);
 }
 
 /* ---- paths that are too long for SQLite ---- */
 
-/* stores whose path is too long for SQLite, whose file layer for Unix takes paths of at
- * most 512 bytes and follows their links. Such a store is opened by a short name below a descriptor of its
- * folder, "/proc/self/fd/N/run.sqlite", through a copy of that layer that leaves full names as they are. */
+/* SQLite's file layer for Unix takes paths of at most 512 bytes and follows their links. A store with a
+ * longer path is opened by a short name below a descriptor of its folder, "/proc/self/fd/N/run.sqlite",
+ * through a copy of that layer that leaves full names alone. */
 
-enum { SQLITE_PATH_MAX = 512 - 40 /* less "-journal" and the names of temporary files */ };
+enum { SQLITE_PATH_MAX = 512 - 40 /* minus "-journal" and the names of temporary files */ };
 
 static const char layer_name[] = "ds-long-path";
 
@@ -124,7 +121,7 @@ static void register_layer(void)
     }
 }
 
-/* Length of the path as SQLite would use it. */
+/* Length of the path that SQLite would use. */
 static size_t full_length(const char *folder, const char *name)
 {
     char *real = realpath(folder, NULL);
@@ -154,10 +151,10 @@ char *ds_store_short_path(const char *path, int *folder, const char **layer)
 
 /* ---- the number of committed rows ---- */
 
-/* how many evaluations a store had when its log was written last, noted beside it: what is
- * lost with a damaged or removed log is told. */
+/* The number of evaluations at the last write of the log is kept in a file next to the store, so that a
+ * reader reports what a damaged or removed log has lost. */
 
-/* The number twice, the second time all bits turned: a byte that changes is noticed. */
+/* The number, then its complement: a changed byte is detected. */
 enum { NOTE_BYTES = 34 };
 
 static char *name_of(const char *path)
@@ -165,7 +162,7 @@ static char *name_of(const char *path)
     return sqlite3_mprintf("%s-rows", path);
 }
 
-/* Where there is no room for it, or no descriptor, the run goes on without. */
+/* Without room or a descriptor for the note the run continues. */
 void ds_store_note(ds_store *s)
 {
     const uint64_t rows = s->committed[DS_STORE_EVAL];
@@ -211,7 +208,7 @@ uint64_t ds_store_noted(const char *path, int *damaged)
     return whole ? rows : 0;
 }
 
-/* Some commands open a store several times: is it the first? */
+/* Some commands open a store several times: is this the first? */
 static int is_first(const char *path)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -242,24 +239,23 @@ void ds_store_note_compare(const ds_store *s, uint64_t noted, int damaged)
     }
     if (damaged) {
         ds_log(DS_LOG_WARNING, NULL,
-               "%s-rows: damaged: whether evaluations behind the %" PRIu64
-               " that are there were lost is not known",
+               "%s-rows: damaged: cannot tell whether evaluations after the %" PRIu64
+               " that are there were lost",
                s->path, rows);
     } else {
         ds_log(DS_LOG_WARNING, NULL,
                "%s: evaluations %" PRIu64 "..%" PRIu64
-               " were recorded and are lost: its log (%s-wal) was damaged or "
-               "removed, or the machine lost its power; `dshost resume` makes them anew",
+               " were recorded and are lost: its log (%s-wal) was damaged or removed, or the machine lost "
+               "its power; `dshost resume` computes them again",
                s->path, rows + 1, noted, s->path);
     }
 }
 
 /* ---- statements and failures ---- */
 
-/* statements on the open file of a store, and the lines that say why one has failed. */
-
-/* SQLite takes a lock that cannot be had for one that another has, and a file that cannot be made for one
- * that is not there: the errno of a lock, and of a file, beside the store; 0 = that is possible. */
+/* SQLite reports a lock that is not available as one that another program holds, and a file that cannot be
+ * created as missing. These two return the errno of a lock, and of a new file, next to the store; 0 =
+ * possible. */
 static int fault_of_locks(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -293,16 +289,15 @@ static int fail_locked(const ds_store *s, ds_error *e, const char *doing)
     const int error = fault_of_locks(s->path);
     return error == 0
                ? ds_fail(e, DS_EXIT_IO, "%s: failed %s: another program is writing to it", s->path, doing)
-               : ds_fail(
-                     e, DS_EXIT_IO,
-                     "%s: failed %s: its file system gives no locks (%s); put the result folder on a local "
-                     "disk",
-                     s->path, doing, strerror(error));
+               : ds_fail(e, DS_EXIT_IO,
+                         "%s: failed %s: its file system has no locks (%s); put the result folder on a local "
+                         "disk",
+                         s->path, doing, strerror(error));
 }
 
 int ds_store_fail(ds_store *s, ds_error *e, const char *doing)
 {
-    int last = errno; /* a failing COMMIT leaves its cause here alone */
+    int last = errno; /* a failing COMMIT leaves its cause only here */
     int code = sqlite3_extended_errcode(s->db);
     int system = sqlite3_system_errno(s->db);
     system = system != 0 ? system : last;
@@ -315,7 +310,7 @@ int ds_store_fail(ds_store *s, ds_error *e, const char *doing)
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         if (ds_store_present(s, e) != 0) {
-            return DS_EXIT_IO; /* which says who has done it */
+            return DS_EXIT_IO; /* with the cause in the message */
         }
         return ds_fail(e, DS_EXIT_IO,
                        "%s: damaged, or not the store of a run (%s, while %s); restore it from a copy",
@@ -343,11 +338,10 @@ int ds_store_fail(ds_store *s, ds_error *e, const char *doing)
         return fail_locked(s, e, doing);
     case SQLITE_CANTOPEN:
         if (fault_of_files(s->path) != 0) {
-            return ds_fail(
-                e, DS_EXIT_IO,
-                "%s: failed %s: no file can be made beside it: %s; the number of files of the disk is used "
-                "up (df -i)",
-                s->path, doing, strerror(ENOSPC));
+            return ds_fail(e, DS_EXIT_IO,
+                           "%s: failed %s: no file can be created next to it: %s; the number of files of the "
+                           "disk is used up (df -i)",
+                           s->path, doing, strerror(ENOSPC));
         }
         return ds_fail(e, DS_EXIT_IO, "%s: cannot be opened: %s", s->path, why);
     default:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_repair.c - a new store of the evaluations before the first damaged one; the old file is kept. */
+/* store_repair.c - a new store with the evaluations before the first damaged one; the old file is kept. */
 #include "config.h"
 
 #include "store/store_internal.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "PATH.damaged", with -2, -3, ... where that is taken; to be freed. */
+/* "PATH.damaged", with -2, -3, ... where that name is taken; to be freed. */
 static char *name_for(const char *path)
 {
     size_t size = strlen(path) + 40;
@@ -26,7 +26,7 @@ static char *name_for(const char *path)
     return NULL;
 }
 
-/* The columns of a table in the format of the file; of the first versions' episodes one is missing. */
+/* The columns of a table in the format of the file; episodes of the first versions lack one. */
 static int columns_of(ds_store *from, int table, char out[300], ds_error *e)
 {
     const ds_store_table *t = &ds_store_table_of[table];
@@ -70,8 +70,8 @@ static int copy_rows(ds_store *from, ds_store *to, const char *select, const cha
     return ds_store_end(from, q, step, rc, e);
 }
 
-/* Copies a table: its rows before evaluation `first`, or all where it is none of evaluations. The new table
- * is made as we make it: the text in the file is not carried out. */
+/* Copies a table: its rows before evaluation `first`, or all rows of a table without evaluations. The new
+ * table is made from our text, never from the text in the file. */
 static int copy_table(ds_store *from, ds_store *to, int table, uint64_t first, ds_error *e)
 {
     const ds_store_table *t = &ds_store_table_of[table];
@@ -99,7 +99,7 @@ static int copy_table(ds_store *from, ds_store *to, int table, uint64_t first, d
     return rc;
 }
 
-/* A row of eval less is a smaller count. */
+/* A row of eval less needs a smaller count. */
 static int put_count(ds_store *to, uint64_t rows, ds_error *e)
 {
     sqlite3_stmt *q = NULL;
@@ -135,8 +135,8 @@ static int copy_before(ds_store *from, const char *draft, uint64_t first, ds_err
     return rc;
 }
 
-/* The damaged file gets a second name, so that there is a record at every moment; its log goes with it. Where
- * the file system has no links it is moved. */
+/* Gives the damaged file a second name, so that a record exists at every moment; its log moves with it. Where
+ * the file system has no links the file is moved. */
 static int move_aside(const char *path, const char *kept, ds_error *e)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal", "-rows"};
@@ -198,10 +198,10 @@ int ds_store_repair(const char *path, char **kept, uint64_t *rows, ds_error *e)
     free(n);
     *rows = d.first == UINT64_MAX ? d.evaluations : d.first - 1;
     if (rc == 0 && d.head) {
-        rc = ds_fail(
-            e, DS_EXIT_IO,
-            "%s: cannot be repaired: %s; restore it from a copy, or start anew with the .ini file beside it",
-            path, d.text);
+        rc = ds_fail(e, DS_EXIT_IO,
+                     "%s: cannot be repaired: %s; restore it from a copy, or start again with the .ini file "
+                     "next to it",
+                     path, d.text);
     } else if (rc == 0 && d.text[0] != '\0') {
         rc = replace(&s, &d, path, kept, e);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_rows.c - the evaluations in a store: groups of new ones, and reading in order. */
+/* store_rows.c - the evaluations in a store: writing groups, and reading in order. */
 #include "config.h"
 
 #include <diffsim/ext/steps.h>
@@ -10,7 +10,7 @@
 
 #include "store/store_internal.h"
 
-enum { LOG_PAGES = 2000 /* of the log, before it is taken over into the file */ };
+enum { LOG_PAGES = 2000 /* of the log, before it is folded into the file */ };
 
 /* A pass over the table progress. */
 typedef struct report_reader {
@@ -24,10 +24,10 @@ struct ds_cursor {
     ds_store *store;
     sqlite3_stmt *stmt;
     uint64_t expected;     /* id of the next row */
-    double *x, *grad;      /* aligned copies, in one block: a blob may lie at any address */
-    double *extra;         /* the same of what an extension has added */
+    double *x, *grad;      /* aligned copies in one block: a blob may lie at any address */
+    double *extra;         /* the same for values of an extension */
     uint64_t room;         /* numbers that fit there */
-    report_reader reports; /* from the first row on that has one */
+    report_reader reports; /* opened at the first row with a report */
 };
 
 int ds_store_count(ds_store *s, uint64_t *count, ds_error *e)
@@ -64,7 +64,7 @@ int ds_store_rollback(ds_store *s, int rc)
             sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
         }
         memcpy(s->rows, s->committed, sizeof(s->rows));
-        for (int k = DS_STORE_TOTALS; k < DS_STORE_TOTAL; k++) { /* their tables may be gone again */
+        for (int k = DS_STORE_TOTALS; k < DS_STORE_TOTAL; k++) { /* their tables may have been rolled back */
             sqlite3_finalize(s->insert[k]);
             s->insert[k] = NULL;
         }
@@ -138,7 +138,7 @@ static int insert_progress(ds_store *s, const ds_row *row, ds_error *e)
     return ds_store_inserted(s, DS_STORE_PROGRESS, q, e);
 }
 
-/* The tables with a row of this evaluation. A store of format 1 has no place for reports. */
+/* The tables with a row of this evaluation. A store of format 1 cannot hold reports. */
 static int parts_of(const ds_store *s, const ds_row *row)
 {
     return (row->extra.kind != 0 ? DS_PART_EXTRA : 0) | (row->episode != NULL ? DS_PART_EPISODE : 0) |
@@ -182,7 +182,7 @@ int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e)
     return ds_store_rollback(s, rc);
 }
 
-/* The counts of the tables that have become longer. */
+/* Writes the counts of tables that have grown. */
 static int put_totals(ds_store *s, ds_error *e)
 {
     int rc = 0;
@@ -204,8 +204,8 @@ static int put_totals(ds_store *s, ds_error *e)
     return rc;
 }
 
-/* Takes the log over into the file, behind the look at that: what another program has cut would be as long
- * as before again, with a hole in it. Where there is no room the log grows on. */
+/* Folds the log into the file after the check of the file: SQLite would extend a file that another program
+ * has cut, with a hole. Without room the log grows on. */
 static int fold_log(ds_store *s, ds_error *e)
 {
     sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -231,7 +231,7 @@ int ds_store_commit(ds_store *s, ds_error *e)
 /* ---- reading ---- */
 
 #define SCALARS "SELECT eval.id, loss, grad_kind, outcome, tag, grp, cost_steps, bad_step, message, wall, at"
-/* where the columns of a cursor begin */
+/* first columns of the parts of a cursor's row */
 enum { SUM = 12, X = 13, GRAD = 14, EXTRA_ID = 15, EXTRA_KIND = 16, ASKED = 18, ANSWERED = 19 };
 
 int ds_cursor_open(ds_store *s, uint64_t first, ds_cursor **out, ds_error *e)
@@ -278,7 +278,7 @@ static void copy_text(char *to, size_t size, const unsigned char *from)
     }
 }
 
-/* Reads what an extension has added to the row. */
+/* Reads the values that an extension added to the row. */
 static int read_extra(ds_cursor *c, ds_row *row, ds_error *e)
 {
     sqlite3_stmt *q = c->stmt;
@@ -347,7 +347,7 @@ static void end_reports(report_reader *r)
     free(r->value);
 }
 
-/* Reads the next report: SQLITE_ROW and *id, SQLITE_DONE, or another value where it is damaged. */
+/* Reads the next report. Returns SQLITE_ROW and *id, SQLITE_DONE, or another value where it is damaged. */
 static int next_report(const ds_store *s, report_reader *r, uint64_t *id)
 {
     sqlite3_stmt *q = r->q;
@@ -380,8 +380,8 @@ static int next_report(const ds_store *s, report_reader *r, uint64_t *id)
     return SQLITE_ROW;
 }
 
-/* Reads what the optimizer reported before the row, whose number is row->id. Both statements see one state of
- * the store: the one over the evaluations holds it until it ends. */
+/* Reads the report of row->id. Both statements see one state of the store, because the statement over the
+ * evaluations stays open. */
 static int read_progress(ds_cursor *c, ds_row *row, ds_error *e)
 {
     ds_store *s = c->store;
@@ -399,7 +399,7 @@ static int read_progress(ds_cursor *c, ds_row *row, ds_error *e)
     return 0;
 }
 
-/* Is the row what was written? Rows that are missing are at the end, too. */
+/* Is the row as it was written? Missing rows count as damage, also at the end. */
 static int is_whole(const ds_cursor *c)
 {
     sqlite3_stmt *q = c->stmt;
@@ -498,7 +498,7 @@ int ds_store_scan(ds_store *s, ds_store_visit *visit, void *ctx, ds_error *e)
 
 /* ---- episodes ---- */
 
-/* Begins to read an episode; *q stays NULL where there is no table: no row is an episode. */
+/* Begins to read an episode; *q stays NULL without the table: then no row is an episode. */
 static int select_episode(ds_store *s, sqlite3_stmt **q, ds_error *e)
 {
     static const char now[] = "SELECT id, key, steps, ended, sum, obs, reward FROM episode WHERE id=?1",
@@ -515,7 +515,7 @@ static int select_episode(ds_store *s, sqlite3_stmt **q, ds_error *e)
     return rc != 0 || !has ? rc : ds_store_select(s, s->format > 1 ? now : has_end ? then : first, q, e);
 }
 
-/* Does the evaluation say that it is one? */
+/* Is the evaluation marked as an episode? */
 static int says_episode(ds_store *s, uint64_t id, int *is, ds_error *e)
 {
     char sql[80];

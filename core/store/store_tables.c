@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_tables.c - the tables of a store, of this format and of the one before checksums. */
+/* store_tables.c - the tables of a store in its present format and in format 1, and the checksums of rows. */
 #define XXH_INLINE_ALL
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The blobs are last: a pass over the losses skips what does not fit into a page. */
+/* Blobs come last: a pass over the losses skips what does not fit into a page. */
 const ds_store_table ds_store_table_of[DS_STORE_TABLES] = {
     [DS_STORE_META] = {.name = "meta",
                        .letter = 'm',
@@ -87,7 +87,7 @@ const ds_store_table ds_store_table_of[DS_STORE_TABLES] = {
                             "NOT NULL) WITHOUT ROWID"},
 };
 
-/* How a row is written: parameters are numbered as they are bound, scalars, sum, blobs. */
+/* Parameters are numbered in the order of binding: scalars, sum, blobs. */
 static const char *const insert_now[DS_STORE_TABLES] = {
     [DS_STORE_META] = "INSERT OR REPLACE INTO meta(key, value, sum) VALUES(?1,?2,?3)",
     [DS_STORE_SETTING] = "INSERT OR REPLACE INTO setting(section, key, value, sum) VALUES(?1,?2,?3,?4)",
@@ -102,7 +102,7 @@ static const char *const insert_now[DS_STORE_TABLES] = {
     [DS_STORE_TOTAL] = "INSERT OR REPLACE INTO total(name, rows, sum) VALUES(?1,?2,?3)",
 };
 
-/* In format 1 there are no sums, no parts and no totals. */
+/* Format 1 has no sums, no parts and no totals. */
 static const char *const insert_then[DS_STORE_TABLES] = {
     [DS_STORE_META] = "INSERT OR REPLACE INTO meta(key, value) SELECT ?1,?2 WHERE ?3 IS NOT NULL",
     [DS_STORE_SETTING] =
@@ -152,7 +152,7 @@ int ds_store_has_table(ds_store *s, const char *name, int *has, ds_error *e)
     return rc;
 }
 
-/* The table of a dshost before 0.2 gets the column that it lacks, which that dshost ignores. */
+/* Adds the column that tables of dshost before 0.2 lack, and which that dshost ignores. */
 static int add_end_column(ds_store *s, ds_error *e)
 {
     int64_t has = 1;
@@ -162,7 +162,7 @@ static int add_end_column(ds_store *s, ds_error *e)
                           : ds_store_execute(s, "ALTER TABLE episode ADD COLUMN ended INTEGER", "writing", e);
 }
 
-/* Few runs have rows of extensions: their tables are made with the first such row. */
+/* Tables that few runs need are made with their first row. */
 static int make_table(ds_store *s, int table, ds_error *e)
 {
     const ds_store_table *t = &ds_store_table_of[table];
@@ -173,7 +173,8 @@ static int make_table(ds_store *s, int table, ds_error *e)
     if (rc == 0 && table < DS_STORE_TOTALS) {
         s->has[table] = 1;
     }
-    if (rc == 0 && !has && table == DS_STORE_PROGRESS) { /* an older host refuses it, and says why */
+    /* an older host refuses the file with a clear message */
+    if (rc == 0 && !has && table == DS_STORE_PROGRESS) {
         char sql[40];
         sqlite3_snprintf(sizeof(sql), sql, "PRAGMA user_version=%d", DS_STORE_FORMAT);
         rc = ds_store_execute(s, sql, "writing", e);
@@ -209,11 +210,9 @@ int ds_store_inserted(ds_store *s, int table, sqlite3_stmt *q, ds_error *e)
     return rc;
 }
 
-/* ---- store_sum ---- */
+/* ---- checksums: XXH3, which costs little compared with the insertion of a row ---- */
 
-/* see store_sum.h; the hash is XXH3, which costs little beside the insertion of a row. */
-
-/* A row that is longer than its room is hashed in pieces, each with the hash so far as its seed. */
+/* A row longer than its room is hashed in pieces, each seeded with the hash so far. */
 static void flush(ds_sum *s)
 {
     s->hash = XXH3_64bits_withSeed(s->room, s->used, s->hash);
@@ -248,7 +247,7 @@ static void add_null(ds_sum *s)
 
 static void add_real(ds_sum *s, double value)
 {
-    value = value == 0 ? 0.0 : value; /* SQLite keeps no sign of a zero */
+    value = value == 0 ? 0.0 : value; /* SQLite drops the sign of zero */
     add_scalar(s, 'r', &value);
 }
 
@@ -258,8 +257,7 @@ static void add_text(ds_sum *s, const char *text, uint64_t size)
     add(s, text, (size_t)size);
 }
 
-/* The next blob's hash has that of the last one as its seed; none at all is another thing than an empty one.
- */
+/* The hash of a blob is seeded with that of the one before. NULL and an empty blob differ. */
 static void add_blob(ds_sum *s, const void *blob, uint64_t size)
 {
     const uint64_t seed = s->blobs + (blob != NULL ? 1 : 2);

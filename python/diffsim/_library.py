@@ -372,7 +372,7 @@ _SPELLINGS = [
         (r"(unknown parameter '[^']*') in \[run\]; `dshost help run`", r"run: \1; `dshost help run`"),
         (r"(unknown parameter '[^']*') in \[(env|opt)\]", r"\1"),
         (r", for example with --set (env|opt)\.(\w+)=\.\.\.", r": \2=..."),
-        (r"go on with it by: dshost resume .*, or choose another --out", "go on with it by resume=True, or choose another out="),
+        (r"continue it with: dshost resume .*, or choose another --out", "continue it with resume=True, or choose another out="),
         (r"--verify false", 'run={"verify": False}'),
         (r"--repair", "dshost resume --repair"),
         (r"--set (env|opt)\.(\w+)", r"\2"),

@@ -317,7 +317,7 @@ class Arguments(Case):
         for line, words in (
             ("settings:3: cmaes: sigma0 = -1: expected", "cmaes: sigma0 = -1: expected"),
             ("d has 10 evaluations already: --budget must not", "d has 10 evaluations already: budget= must not"),
-            ("go on all the same with --verify false; nothing", 'go on all the same with run={"verify": False}; nothing'),
+            ("continue anyway with --verify false; nothing", 'continue anyway with run={"verify": False}; nothing'),
             ("must be set (x), for example with --set env.file=...", "must be set (x): file=..."),
             ("worker ran longer than timeout_s = 2", "worker ran longer than timeout= = 2"),
         ):

@@ -119,7 +119,7 @@ result $? "ulimit -f: bench"
 status 152 "ulimit -t: a run is stopped, and saved" sh -c "ulimit -t 2 && exec timeout -s KILL 100 '$dshost' --env analytic --opt rand \
     --isolation none --budget 100000000 --pictures no --out timed"
 grep -q "the limit of processor time (ulimit -t) is used up; stopping after this step" "$tmp/err" &&
-    grep -q "go on with: dshost resume timed" "$tmp/err" && "$dshost" doctor timed | grep -q "timed: [0-9]* evaluations, intact"
+    grep -q "continue with: dshost resume timed" "$tmp/err" && "$dshost" doctor timed | grep -q "timed: [0-9]* evaluations, intact"
 result $? "with a line"
 rm -rf timed
 refuses 7 "faulty: a worker used up the CPU time limit of 2 s (ulimit -t)" "that of a worker" sh -c "ulimit -t 2 &&

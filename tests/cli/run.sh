@@ -21,7 +21,7 @@ result $? "a second folder, without pictures"
 same "the same run twice" $d results/analytic-rand-s0-2
 status 0 "run.ini reproduces a run" "$dshost" run --config $d/run.ini --out again
 same "equal to the first" $d again
-refuses 6 "holds a run already; go on with it by: dshost resume again" "a folder with a run is refused" \
+refuses 6 "already holds a run; continue it with: dshost resume again" "a folder with a run is refused" \
     "$dshost" --env analytic --opt rand --budget 10 --out again
 status 0 "summary as JSON" "$dshost" --env analytic --opt rand --budget 10 --json --out j
 grep -q '"best_loss": *[0-9.]*,' "$tmp/out" && grep -q '"best_x": *\[' "$tmp/out"
@@ -106,7 +106,7 @@ table changed | cmp -s before -
 result $? "and nothing is changed"
 wobble '(1 + 1e-12)'
 status 0 "one that differs in the last digits goes on" "$dshost" resume changed --budget 30
-grep -q 'warning: evaluation [0-9]* of the record comes out differently in the last digits' err
+grep -q 'warning: evaluation [0-9]* of the record differs now in the last digits' err
 result $? "with a warning"
 wobble 2
 status 0 "--verify false goes on all the same" "$dshost" resume changed --budget 35 --verify false

@@ -64,7 +64,7 @@ fault() {
     result $? "$name: everything it was told is saved"
 }
 process="badopt: after 20 evaluations the optimizer's process"
-mended="everything is saved; once it is mended go on with: dshost resume"
+mended="everything is saved; once it is fixed continue with: dshost resume"
 fault segv 4 "$process died of SIGSEGV (Segmentation fault); $mended segv" 20
 refuses 4 "$process died of SIGSEGV (Segmentation fault); $mended segv" "resuming ends the same way" "$dshost" resume segv
 fault abort 4 "$process died of SIGABRT (Aborted); $mended abort" 20
@@ -108,7 +108,7 @@ begin() {
 begin --set opt.work_ms=20
 kill -INT $pid
 wait $pid
-[ $? -eq 130 ] && grep -q "go on with: dshost resume cut" "$tmp/err" && ! grep -q "^dshost: error" "$tmp/err" &&
+[ $? -eq 130 ] && grep -q "continue with: dshost resume cut" "$tmp/err" && ! grep -q "^dshost: error" "$tmp/err" &&
     [ "$(field cut/summary.json ended)" = signal ] && [ "$(rows cut)" -lt 200 ]
 result $? "SIGINT ends the run as ever"
 begin --set opt.work_ms=20

@@ -45,7 +45,7 @@ result $? "also where that is 0"
 ! grep -q '"inexact"' exact/summary.json
 result $? "that of an exact environment says nothing"
 status 0 "it is resumed" "$dshost" resume inexact --budget 30
-[ "$(rows inexact)" -eq 30 ] && ! grep -q "comes out differently" "$tmp/err"
+[ "$(rows inexact)" -eq 30 ] && ! grep -q "differs now" "$tmp/err"
 result $? "without a warning"
 export DS_TEST_WOBBLE=0.5
 refuses 4 "evaluation [0-9]*, with the recorded loss .*, has the loss .* now: alone is not what it was" \

@@ -103,7 +103,7 @@ result $? "an evaluation is recorded with the x that was asked for"
 # ---- what was done before is kept, and can be gone on with ----
 wild evaluate word_stop --jobs 1
 before=$(rows run)
-[ "$got" -eq 4 ] && [ "$before" -gt 0 ] && grep -q "what was done is saved: $before evaluations" "$tmp/err"
+[ "$got" -eq 4 ] && [ "$before" -gt 0 ] && grep -q "the evaluations so far are saved: $before evaluations" "$tmp/err"
 result $? "what was done before is saved"
 got=0
 timeout -s KILL "$most" "$dshost" resume run >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?

@@ -258,12 +258,12 @@ if command -v sqlite3 >/dev/null; then
         '; ATTACH ''other.db'' AS o; DELETE FROM o.t' where name = 'eval'"
     hostile "a generated column" "damaged: the schema of extra" "create table extra(id integer primary key, kind as (1))"
     hostile "a default" "damaged: the schema of extra" "create table extra(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL DEFAULT 3)"
-    hostile "a trigger" "refused: it holds trigger 't'" "create trigger t after insert on eval begin delete from meta; end"
-    hostile "a view" "refused: it holds view 'extra'" "create view extra as select 1"
-    hostile "another table" "refused: it holds a table 'mine'" "create table mine(a)"
-    hostile "an index" "refused: it holds an index 'i'" "create index i on eval(abs(loss))"
+    hostile "a trigger" "refused: it contains trigger 't'" "create trigger t after insert on eval begin delete from meta; end"
+    hostile "a view" "refused: it contains view 'extra'" "create view extra as select 1"
+    hostile "another table" "refused: it contains a table 'mine'" "create table mine(a)"
+    hostile "an index" "refused: it contains an index 'i'" "create index i on eval(abs(loss))"
     if sqlite3 :memory: "create virtual table f using fts5(a)" 2>/dev/null; then
-        hostile "a virtual table" "refused: it holds a table 'f" "create virtual table f using fts5(a)"
+        hostile "a virtual table" "refused: it contains a table 'f" "create virtual table f using fts5(a)"
     fi
     for old in no yes; do
         rm -rf it

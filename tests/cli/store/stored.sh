@@ -246,7 +246,7 @@ for jobs in 1 2; do
         cp -r gauss_killed again
         printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >kills
         # shellcheck disable=SC2086
-        refuses 4 "could not be repeated, twice: the worker died of SIGKILL .*; nothing was changed, and nothing is lost" \
+        refuses 4 "could not be repeated, twice: the worker died of SIGKILL .*; nothing was changed or lost" \
             "two are said (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how
         same "and the record is as it was" gauss_killed again
     done
@@ -297,7 +297,7 @@ result $? "the lost ones are made anew, and the note is gone"
 copy left bad
 printf 'x' | dd of=bad/run.sqlite-rows bs=1 seek=3 conv=notrunc 2>/dev/null
 "$dshost" export bad --format csv --out bad.csv >"$tmp/out" 2>"$tmp/err"
-grep -q "bad/run.sqlite-rows: damaged: whether evaluations behind the [0-9]* that are there were lost is not known" "$tmp/err"
+grep -q "bad/run.sqlite-rows: damaged: cannot tell whether evaluations after the [0-9]* that are there were lost" "$tmp/err"
 result $? "a note that is damaged itself"
 
 # ---- the summary ----
@@ -313,11 +313,11 @@ mkdir full experiment upper
 echo 1 >full/data.csv
 echo >experiment/bench.json
 cp -r good upper/seed-1
-refuses 6 "full holds other files already (data.csv)" "a folder with files of others" "$dshost" --env analytic --opt rand --budget 5 --out full
-refuses 6 "experiment holds other results already (bench.json)" "an experiment's" "$dshost" --env analytic --opt rand --budget 5 --out experiment
-refuses 6 "upper holds other results already (seed-1)" "one above a run" "$dshost" --env analytic --opt rand --budget 5 --out upper
-refuses 6 "upper holds other results already (seed-1)" "for several runs" "$dshost" --env analytic --opt rand --budget 5 --runs 2 --out upper
-refuses 6 "upper holds other results already (seed-1)" "for a landscape" "$dshost" landscape --env analytic --out upper
+refuses 6 "full already holds other files (data.csv)" "a folder with files of others" "$dshost" --env analytic --opt rand --budget 5 --out full
+refuses 6 "experiment already holds other results (bench.json)" "an experiment's" "$dshost" --env analytic --opt rand --budget 5 --out experiment
+refuses 6 "upper already holds other results (seed-1)" "one above a run" "$dshost" --env analytic --opt rand --budget 5 --out upper
+refuses 6 "upper already holds other results (seed-1)" "for several runs" "$dshost" --env analytic --opt rand --budget 5 --runs 2 --out upper
+refuses 6 "upper already holds other results (seed-1)" "for a landscape" "$dshost" landscape --env analytic --out upper
 [ "$(ls full experiment upper | tr '\n' ' ')" = "experiment: bench.json  full: data.csv  upper: seed-1 " ]
 result $? "nothing is written there"
 printf '[bench]\nenvs = analytic\nopts = rand\n[run]\nbudget = 5\n' >e.ini
@@ -361,7 +361,7 @@ vanish() { # NAME PATTERN COMMAND
     [ $got -eq 6 ] && grep -q "^dshost: error: live/run.sqlite.*$2" "$tmp/err" && ! grep -q "budget used" "$tmp/err"
     result $? "$1"
 }
-vanish "removed" "was removed while the run worked on it: what was evaluated is lost" "rm live/run.sqlite"
+vanish "removed" "was removed while the run worked on it: its evaluations are lost" "rm live/run.sqlite"
 vanish "removed with its folder" "was removed while" "rm -rf live"
 vanish "moved" "was moved to .*/moved/run.sqlite" "mv live moved"
 status 0 "which is whole there" "$dshost" export moved --format csv --out m.csv
@@ -441,7 +441,7 @@ other=0
 wait $pid || other=$?
 { [ $got -eq 0 ] && { [ $other -eq 75 ] || [ $other -eq 6 ]; }; } || { [ $other -eq 0 ] && { [ $got -eq 75 ] || [ $got -eq 6 ]; }; }
 passed=$?
-[ "$(cat one another | grep -c '^dshost: error: maps.*\(is working on this run\|holds a landscape already\)')" -eq 1 ] && [ $passed -eq 0 ]
+[ "$(cat one another | grep -c '^dshost: error: maps.*\(is working on this run\|already holds a landscape\)')" -eq 1 ] && [ $passed -eq 0 ]
 result $? "two landscapes into one folder: one is made"
 
 # ---- limits ----
@@ -519,9 +519,9 @@ if [ -z "$DS_SANITIZE" ] && ${DS_CC:-cc} -O1 -fPIC -shared -o shim.so shim.c -ld
     for how in "enolck:No locks available" "einval:Invalid argument"; do
         copy good bad
         # shellcheck disable=SC2086
-        refuses 6 "its file system gives no locks (${how#*:}); put the result folder on a local disk" "no locks: run" \
+        refuses 6 "its file system has no locks (${how#*:}); put the result folder on a local disk" "no locks: run" \
             env SHIM="${how%:*}" LD_PRELOAD="$tmp/shim.so" "$dshost" --env analytic --opt rand --budget 5 --pictures no --out unlocked
-        refuses 6 "its file system gives no locks (${how#*:})" "no locks: resume" shim "${how%:*}" resume bad --budget 70
+        refuses 6 "its file system has no locks (${how#*:})" "no locks: resume" shim "${how%:*}" resume bad --budget 70
         rm -rf unlocked
     done
     status 0 "an index that cannot be mapped is done without: run" env SHIM=shm LD_PRELOAD="$tmp/shim.so" \

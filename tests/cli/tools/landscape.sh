@@ -235,7 +235,7 @@ bad 2 "--from start: a line needs both of its ends" landscape --env pinball --fr
 bad 3 "missing.npy" landscape --env pinball --center missing.npy
 bad 3 "--center line/center.npy: 200 numbers, but pinball has 2 variables" landscape --env pinball --center line/center.npy
 bad 3 "the run has no evaluation 61" landscape --env pinball --center run:61
-bad 6 "bowl holds a landscape already" landscape --env pinball --out bowl
+bad 6 "bowl already holds a landscape" landscape --env pinball --out bowl
 bad 6 "run holds a run already" landscape --env pinball --out run
 refuses 3 "there is no run (no run.sqlite)" "a path that is no run" "$dshost" landscape path --path nowhere
 bad 3 "--path nowhere: there is no run" landscape --env pinball --path nowhere --out not_made
