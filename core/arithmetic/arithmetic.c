@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arithmetic.c - describes processor, C library, BLAS, and the variables that steer them. */
+/* arithmetic.c - describes processor, C library, BLAS and their variables, and starts programs in portable
+ * mode. */
 #include "config.h"
 
 #include "arithmetic/arithmetic.h"
@@ -79,8 +80,8 @@ static double single(double x)
     return (double)(expf(y) + logf(fabsf(y)) + sinf(y) + powf(fabsf(y), 0.3f));
 }
 
-/* A number of the last bits of functions that C libraries, their versions and their choices between
- * processors round differently, about once in 2000 calls each. */
+/* A number made of the last bits of functions that C libraries, by version and processor, round differently
+ * about once in 2000 calls each. */
 enum { LIBM_POINTS = 3000 };
 
 static uint32_t libm_number(void)
@@ -127,7 +128,7 @@ void ds_arithmetic_variables(char *out, size_t size)
         for (size_t k = 0; !mine && k < sizeof prefixes / sizeof prefixes[0]; k++) {
             mine = strncmp(*v, prefixes[k], strlen(prefixes[k])) == 0;
         }
-        /* not what every command sets, nor what portable mode is made of */
+        /* skips what every command sets, and the variables of portable mode */
         mine = mine && strcmp(*v, "OPENBLAS_NUM_THREADS=1") != 0 && strcmp(*v, "OMP_NUM_THREADS=1") != 0;
         for (size_t k = 0; mine && ds_portable_on() && ds_portable_variable(k) != NULL; k++) {
             mine = strcmp(*v, ds_portable_variable(k)) != 0;
@@ -138,15 +139,13 @@ void ds_arithmetic_variables(char *out, size_t size)
     }
 }
 
-/* ---- portable ---- */
+/* ---- portable mode ---- */
 
-/* the variables of portable mode, and how a program gets them. */
-
-/* Names that a C library does not know are ignored: those of before glibc 2.33 end with _Usable. */
+/* The C library ignores unknown names; before glibc 2.33 they ended with _Usable. */
 #define HWCAPS "glibc.cpu.hwcaps="
 #define WITHOUT_FMA HWCAPS "-FMA,-FMA4,-FMA_Usable,-FMA4_Usable"
 
-/* Those that are to be empty or absent would change the block sizes of OpenBLAS. */
+/* Variables that must be empty or absent because they change the block sizes of OpenBLAS. */
 static const char *const variables[] = {"DS_PORTABLE=1",
                                         "OPENBLAS_CORETYPE=" DS_PORTABLE_BLAS,
                                         "OPENBLAS_NUM_THREADS=1",
@@ -158,7 +157,7 @@ static const char *const variables[] = {"DS_PORTABLE=1",
                                         NULL};
 static const char tunables[] = "GLIBC_TUNABLES", entered[] = "DS_PORTABLE_PROCESS";
 
-static char **arguments; /* of this program, as they were */
+static char **arguments; /* arguments of this program, unchanged */
 
 const char *ds_portable_variable(size_t k)
 {
@@ -179,7 +178,7 @@ static const char *split(const char *variable, char name[40])
     return variable + n + 1;
 }
 
-/* Other tunables may stand beside ours. */
+/* Other tunables may stand next to ours. */
 static int has(const char *name, const char *value)
 {
     const char *now = getenv(name);
@@ -198,7 +197,7 @@ int ds_portable_on(void)
     return on;
 }
 
-/* The tunables of the user, but for those of the processor, and ours. */
+/* Joins the user's tunables, except those of the processor, with ours. */
 static int set_tunables(const char *ours)
 {
     const char *old = getenv(tunables);
@@ -235,31 +234,31 @@ int ds_portable_enter(ds_error *e)
         return 0;
     }
 #if !defined(__x86_64__)
-    return ds_fail(e, DS_EXIT_CONFIG, "portable: this mode is one of x86-64 processors; this is another one");
+    return ds_fail(e, DS_EXIT_CONFIG, "portable: this mode needs an x86-64 processor");
 #endif
     if (arguments == NULL) {
         return ds_fail(e, DS_EXIT_CONFIG,
-                       "portable: this program was not started in portable mode, and a library cannot start "
-                       "it anew; start it with: env $(dshost doctor --portable) PROGRAM");
+                       "portable: this program was not started in portable mode, and a library cannot "
+                       "restart it; start it with: env $(dshost doctor --portable) PROGRAM");
     }
-    /* A process keeps its number when it becomes another program: coming here twice would never end. */
+    /* A process keeps its number when it becomes another program: a second time here would never end. */
     snprintf(process, sizeof process, "%ld", (long)getpid());
     if (before != NULL && strcmp(before, process) == 0) {
         return ds_fail(e, DS_EXIT_IO,
-                       "portable: the variables of portable mode do not reach this program (started anew, it "
-                       "still lacks some of them): set them with: env $(dshost doctor --portable)");
+                       "portable: the variables of portable mode do not reach this program (after a restart "
+                       "some are still missing); set them with: env $(dshost doctor --portable)");
     }
     fflush(NULL);
     if (set_variables() != 0 || setenv(entered, process, 1) != 0) {
         return ds_no_memory(e);
     }
     execv("/proc/self/exe", arguments);
-    return ds_fail(e, DS_EXIT_IO, "portable: this program cannot be started anew: %s", strerror(errno));
+    return ds_fail(e, DS_EXIT_IO, "portable: this program cannot be restarted: %s", strerror(errno));
 }
 
 int ds_portable_begin(int argc, char **argv, ds_error *e)
 {
-    /* getopt() sorts them, and commands change them. */
+    /* getopt() reorders them, and commands change them. */
     arguments = calloc((size_t)argc + 1, sizeof *arguments);
     for (int k = 0; arguments != NULL && k < argc; k++) {
         arguments[k] = argv[k];

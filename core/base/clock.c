@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.c - time as the machine counts it and as people read it, and the processors there are. */
+/* clock.c - the clock, sleeping, processors, and durations as text. */
 #include "config.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - time as the machine counts it and as people read it, and the processors there are. */
+/* clock.h - the clock, sleeping, processors, and durations as text. */
 #ifndef DS_BASE_CLOCK_H
 #define DS_BASE_CLOCK_H
 
@@ -18,7 +18,7 @@ void ds_sleep_ms(int ms);
 /* Processors that this process may use. */
 uint32_t ds_processors(void);
 
-/* "45s", "12:05", "3:02:10"; "?" for what is not finite. */
+/* "45s", "12:05", "3:02:10"; "?" where s is not finite. */
 void ds_duration_text(double s, char *out, size_t size);
 
 #endif

@@ -19,7 +19,7 @@ int ds_fail(ds_error *e, int status, const char *format, ...)
         vsnprintf(text, sizeof text, format, ap);
         va_end(ap);
         e->status = status;
-        /* Texts may quote plugin messages and file contents: keep the promise of one line of text. */
+        /* Texts may quote plugin messages and file contents: the result is still one line. */
         ds_text_shorten(e->text, sizeof e->text, text);
     }
     return status;
@@ -77,7 +77,7 @@ static const word *find(const word *list, long value)
     return list;
 }
 
-/* An error of a later version is one without a name. */
+/* An error of a later version has no name. */
 static const word *find_status(ds_status s)
 {
     const word *w = find(statuses, s);

@@ -21,19 +21,19 @@ enum {
     DS_EXIT_SIGTERM = 143
 };
 
-/* What went wrong: what, where, and what to do, in one line without a newline. */
+/* One line without a newline: what went wrong, where, and what to do. */
 typedef struct ds_error {
-    int status; /* DS_EXIT_*, 0 = nothing */
+    int status; /* DS_EXIT_*, 0 = no error */
     char text[1024];
 } ds_error;
 
-/* Fills *e (which may be NULL) and returns `status`. A longer text is cut. */
+/* Fills *e (may be NULL) and returns `status`. A longer text is cut. */
 int ds_fail(ds_error *e, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Fills *e with "out of memory" and returns DS_EXIT_MEMORY. */
 int ds_no_memory(ds_error *e);
 
-/* No thread could be started ("of the store"): `code` is what pthread_create() returned. */
+/* Reports that a thread could not be started ("of the store"); `code` is the result of pthread_create(). */
 int ds_no_thread(const char *what, int code, ds_error *e);
 
 /* "DS_E_PARAM" and "bad or unknown parameter"; "?" for unknown numbers. */
@@ -46,7 +46,7 @@ const char *ds_outcome_name(uint32_t outcome);
 /* "none", "adjoint", ... for DS_GRAD_*; "?" for unknown numbers. */
 const char *ds_gradient_name(uint32_t kind);
 
-/* The exit status that fits an error status of a plugin. */
+/* The exit status for an error status of a plugin. */
 int ds_status_exit(ds_status s);
 
 #endif

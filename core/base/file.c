@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c - reading whole files, and writing files so that a reader sees the old or the new content,
- * never a part. */
+/* file.c - reading whole files, and writing files so that a reader sees the old or the new content, never a
+ * part. */
 #include "config.h"
 
 #include "base/file.h"
@@ -23,15 +23,15 @@
 enum {
     BUFFER = 1 << 16,
     STREAM_LIMIT = 1 << 28, /* devices such as /dev/zero never end */
-    WRITER_MS = 2000        /* how long we wait for the writer of a named pipe */
+    WRITER_MS = 2000        /* limit for the writer of a named pipe */
 };
 
 struct ds_file {
     char *path;      /* as the caller wrote it, for messages */
-    char *target;    /* what is replaced: path with symbolic links resolved */
+    char *target;    /* the file to replace: path with symbolic links resolved */
     char *temporary; /* its name, where it has one before it is complete */
     int fd;
-    int direct; /* the target itself is written */
+    int direct; /* writes to the target itself */
     int failed; /* exit status of the first failure, 0 = none */
     int error;  /* errno of that failure */
     size_t used;
@@ -70,7 +70,7 @@ int ds_fd_write_all(int fd, const void *data, size_t len, const char *name, ds_e
 
 /* ---- in folders that others may have filled ---- */
 
-/* 0, or the errno that says what is wrong with it. */
+/* Returns 0, or the errno that describes the fault. */
 static int fault_inside(const struct stat *st)
 {
     return S_ISLNK(st->st_mode) ? ELOOP : !S_ISREG(st->st_mode) ? EINVAL : st->st_nlink > 1 ? EMLINK : 0;
@@ -83,7 +83,7 @@ int ds_file_inside(const char *path, int flags, mode_t mode)
     int fd = error == 0 ? open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, mode) : -1;
     error = error == 0 && fd < 0 ? errno : error;
     if (fd >= 0 && (error = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL) == 0) {
-        /* none: whoever had locked it has removed it since, which the caller finds out */
+        /* no link: another process that had locked the file has removed it, which the caller notices */
         error = st.st_nlink > 1 ? EMLINK : 0;
     }
     if (error != 0 && fd >= 0) {
@@ -212,7 +212,7 @@ int ds_file_write(ds_file *f, const void *data, size_t len, ds_error *e)
     return 0;
 }
 
-/* Makes the rename itself durable. Not every file system offers it; the content is safe either way. */
+/* Makes the rename durable. Some file systems cannot; the content is safe either way. */
 static void sync_folder(const char *target)
 {
     const char *slash = strrchr(target, '/');
@@ -231,7 +231,7 @@ int ds_file_commit(ds_file *f, ds_error *e)
     if (status == 0 && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
         status = fail_with(f, errno, e);
     }
-    /* The name is given while the lock is held: nobody takes the file for one that was left behind. */
+    /* Renames while the lock is held, so that nobody takes the file for a leftover. */
     int error = status == 0 && !f->direct ? ds_temporary_rename(f->target, f->fd, &f->temporary) : 0;
     status = error != 0 ? fail_with(f, error, e) : status;
     int fd = f->fd;
@@ -272,13 +272,13 @@ int ds_file_write_atomic(const char *path, const void *data, size_t len, ds_erro
     ds_file *f;
     int status = ds_file_open(&f, path, e);
     if (status == 0) {
-        (void)ds_file_write(f, data, len, NULL); /* a failure is kept in f and told by commit() */
+        (void)ds_file_write(f, data, len, NULL); /* a failure is kept in f and reported by commit() */
         status = ds_file_commit(f, e);
     }
     return status;
 }
 
-/* Reads until the end into a growing buffer; 0, an errno, or EFBIG for more than `limit` bytes. */
+/* Reads to the end into a growing buffer. Returns 0, an errno, or EFBIG for more than `limit` bytes. */
 static int read_fully(int fd, size_t room, size_t limit, unsigned char **data, size_t *len)
 {
     unsigned char *more;
@@ -297,8 +297,8 @@ static int read_fully(int fd, size_t room, size_t limit, unsigned char **data, s
     return *len > limit ? EFBIG : n != 0 ? ENOMEM : 0;
 }
 
-/* Opening a named pipe for reading blocks until it has a writer, which may be never: waits for data a few
- * seconds. A pipe without a name, such as that of a process substitution, has its writer. 0 or an errno. */
+/* Opening a named pipe for reading blocks until it has a writer, perhaps for ever: waits some seconds for
+ * data. An unnamed pipe (process substitution) has its writer. Returns 0 or an errno. */
 static int await_writer(int fd)
 {
     struct statfs fs;
@@ -323,7 +323,7 @@ int ds_file_open_input(const char *path)
 
 const char *ds_file_input_error(int error)
 {
-    return error == ETIMEDOUT ? "it is a named pipe, and nothing is written to it" : strerror(error);
+    return error == ETIMEDOUT ? "it is a named pipe, and nobody writes to it" : strerror(error);
 }
 
 int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e)
@@ -362,13 +362,11 @@ int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int s
                             : ds_fail(e, status, "%s: cannot read: %s", name, strerror(error));
 }
 
-/* ---- temporary ---- */
-
-/* see temporary.h. */
+/* ---- temporary files ---- */
 
 enum {
     ATTEMPTS = 10000,
-    SETTLED_S = 60 /* a younger file may be one that is not locked yet */
+    SETTLED_S = 60 /* a younger file may not be locked yet */
 };
 static const char prefix[] = ".tmp-";
 
@@ -379,7 +377,7 @@ static char *folder_of(const char *target)
     return strndup(target, slash != NULL ? (size_t)(slash - target) + 1 : 0);
 }
 
-/* ---- what killed processes have left ---- */
+/* ---- leftovers of killed processes ---- */
 
 /* The process of ".tmp-PID-N"; 0 = another name. */
 static long owner_of(const char *name)
@@ -394,8 +392,8 @@ static long owner_of(const char *name)
     return pid > 0 && digits[0] >= '0' && digits[0] <= '9' && rest > 0 && end[1 + rest] == '\0' ? pid : 0;
 }
 
-/* Nobody holds it. That its process is not here says nothing where another machine writes to the same folder,
- * and that there is one says nothing, either: its number may be another's by now. */
+/* Removes a file that nobody has locked. A missing process proves nothing where another machine writes into
+ * the folder, and an existing one may have taken over the number. */
 static void remove_if_left(int folder, const char *name, long pid)
 {
     struct stat st, there;
@@ -414,7 +412,7 @@ static void remove_if_left(int folder, const char *name, long pid)
 
 static void sweep(const char *folder)
 {
-    static dev_t device; /* the last one; a race does it twice, which does no harm */
+    static dev_t device; /* the last folder; a race sweeps it twice, which does no harm */
     static ino_t inode;
     struct stat st;
     DIR *d = opendir(folder[0] != '\0' ? folder : ".");
@@ -434,9 +432,9 @@ static void sweep(const char *folder)
     closedir(d);
 }
 
-/* ---- new ones ---- */
+/* ---- new files ---- */
 
-/* The next free name; `taken` tries it and returns 0 or an errno. */
+/* Creates or links the next free name. Returns 0 or an errno. */
 static int find_name(const char *folder, int fd, mode_t mode, int *made, char **name)
 {
     size_t room = strlen(folder) + 64;
@@ -472,7 +470,7 @@ int ds_temporary_open(const char *target, mode_t mode, int *fd, char **name)
     sweep(folder);
     int error = 0;
     *fd = open(folder[0] != '\0' ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
-    if (*fd >= 0 && access("/proc/self/fd", X_OK) != 0) { /* it could not get its name */
+    if (*fd >= 0 && access("/proc/self/fd", X_OK) != 0) { /* it could not get a name */
         close(*fd);
         *fd = -1;
     }

@@ -29,7 +29,7 @@ json_t *ds_json_reals(const double *v, uint64_t n)
 json_t *ds_json_text(const char *text)
 {
     json_t *s = json_string(text);
-    if (s == NULL) { /* a file name need not be UTF-8 */
+    if (s == NULL) { /* file names need not be UTF-8 */
         char *copy = strdup(text);
         if (copy != NULL) {
             ds_text_clean(copy);
@@ -157,7 +157,7 @@ int ds_json_write_file(const json_t *object, const char *path, ds_error *e)
         return ds_no_memory(e);
     }
     size_t len = strlen(text);
-    text[len] = '\n'; /* in place of the NUL: the length is given */
+    text[len] = '\n'; /* replaces the NUL: the length is given */
     int rc = ds_file_write_atomic(path, text, len + 1, e);
     free(text);
     return rc;

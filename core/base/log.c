@@ -47,7 +47,7 @@ size_t ds_log_columns(void)
     return columns > 1 ? columns - 1 : columns == 0 ? 79 : 1;
 }
 
-/* A line made for a wider terminal ends before the word that has no room. */
+/* Cuts a line made for a wider terminal before the word that does not fit. */
 static void cut(char *line, size_t columns)
 {
     size_t n = 0;

@@ -7,21 +7,20 @@
 #include <diffsim/host.h>
 #include <stddef.h>
 
-/* Messages below this level are dropped; default DS_LOG_INFO. */
+/* Drops messages below this level; default DS_LOG_INFO. */
 void ds_log_set_level(uint32_t level);
 
-/* One line "dshost: text" ("dshost: warning: ..." and so on). `source`, where not NULL, names the plugin:
- * "torus: ". */
+/* Prints one line "dshost: text" ("dshost: warning: ..." and so on). `source`, where not NULL, names the
+ * plugin: "torus: ". */
 void ds_log(uint32_t level, const char *source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Shows a progress line: on a terminal it replaces the last one, elsewhere it is one line at most every 10 s.
- * An empty string removes it. Lines are made for ds_log_columns(); a longer one ends with a whole word. */
+/* Shows a progress line: on a terminal it replaces the last one, elsewhere it becomes a line at most every 10
+ * s. An empty string removes it. Make lines for ds_log_columns(); a longer one ends with a whole word. */
 void ds_log_progress(const char *line);
 
-/* Columns that a progress line may have now: of the terminal, less one, or COLUMNS where that is set to less;
- * a size without end where stderr is no terminal. A longer line would wrap, and only its last row could
- * be erased. */
+/* Columns for a progress line now: those of the terminal minus one, or COLUMNS where it is smaller; SIZE_MAX
+ * where stderr is not a terminal. A longer line would wrap, and only its last row could be erased. */
 size_t ds_log_columns(void);
 
 /* Is stderr a terminal that understands carriage returns? */

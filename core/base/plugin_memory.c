@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard.c - buffers between two pages without access. */
+/* plugin_memory.c - guarded buffers for plugins, and structs of other versions of the interface. */
 #include "config.h"
 
 #include "base/plugin_memory.h"
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { NEAR = 64 /* marks that are looked at often */ };
+enum { NEAR = 64 /* marks that are checked often */ };
 
 static size_t page_size(void)
 {
@@ -74,9 +74,7 @@ void ds_guard_readonly(ds_guard *g, int on)
     mprotect(g->map + page_size(), g->map_size - 2 * page_size(), on ? PROT_READ : PROT_READ | PROT_WRITE);
 }
 
-/* ---- sized ---- */
-
-/* structs of another version of the plugin interface, copied into those of ours. */
+/* ---- structs of other versions ---- */
 
 int ds_sized_read(void *own, size_t size, const void *theirs, size_t said, size_t least, const char *where,
                   const char *what, ds_error *e)
@@ -88,8 +86,8 @@ int ds_sized_read(void *own, size_t size, const void *theirs, size_t said, size_
     }
     if (said < least || said > DS_SIZE_MAX) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s%s%s: struct_size is %zu, %zu to %d are possible: set it to the sizeof of the type",
-                       where, colon, what, said, least, DS_SIZE_MAX);
+                       "%s%s%s: struct_size is %zu, %zu to %d are possible: set it to the sizeof of the type", where,
+                       colon, what, said, least, DS_SIZE_MAX);
     }
     memcpy(own, theirs, said < size ? said : size);
     return 0;

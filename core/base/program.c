@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - where this code runs, and from there the other folders, as configured to each other; programs
- * by name, of this installation or build tree first. */
+/* program.c - the folders of this installation or build tree, and the programs in them by name. */
 #include "config.h"
 
 #include "base/program.h"
@@ -35,10 +34,10 @@ static const char *const configured[DS_INSTALLED_COUNT] = {
     [DS_INSTALLED_PKGCONFIG] = DS_PKGCONFIGDIR,
 };
 
-static const char MARK[] = ".dshost-build"; /* made by make, never installed */
+static const char MARK[] = ".dshost-build"; /* make creates it; it is never installed */
 enum { TREE_DEPTH = 3 };                    /* of a program in the build tree: tests/unit/.libs */
 
-/* Found out once: a folder can be moved while a program runs, and then names another one. */
+/* Determined once: a folder can be moved while a program runs, and its name then means another one. */
 static struct {
     char own[PATH_MAX], tree[PATH_MAX]; /* "" = unknown, none */
     ds_installed place;                 /* which folder of the installation `own` is */
@@ -61,7 +60,7 @@ static int go_up(char *path)
     return slash != NULL && path[0] != '\0';
 }
 
-/* Is this code in the program itself, or in a library? *file gets the name of what it is in. */
+/* Is this code in the program itself, or in a library? *file gets the name of the file. */
 static int in_library(Dl_info *file)
 {
     Dl_info program;
@@ -78,7 +77,7 @@ static int program_file(char out[PATH_MAX])
     return n > 0 || (started != NULL && realpath(started, out) != NULL); /* a container may lack /proc */
 }
 
-/* Length of what two configured folders have in common, in whole names. */
+/* Length of the common beginning of two configured folders, in whole names. */
 static size_t common(const char *a, const char *b)
 {
     size_t n = 0;
@@ -93,7 +92,8 @@ static size_t common(const char *a, const char *b)
     }
 }
 
-/* Where folder `to` is, if `own` is folder `from`: 1, or 0 where it is not named as it was configured. */
+/* Finds folder `to`, where `own` is folder `from`. Returns 0 where `own` does not have its configured name.
+ */
 static int relate(const char *own, ds_installed from, ds_installed to, char out[PATH_MAX])
 {
     const size_t n = common(configured[from], configured[to]);
@@ -104,7 +104,7 @@ static int relate(const char *own, ds_installed from, ds_installed to, char out[
            access(out, F_OK) == 0;
 }
 
-/* In the top of a build tree, in its libexec/ or in its .libs/: whatever is installed around it. */
+/* Is `own` the top of a build tree, its libexec/ or its .libs/, whatever is installed around it? */
 static int is_built_here(const char *own)
 {
     const char *name = strrchr(own, '/');
@@ -183,7 +183,7 @@ int ds_installation_folder(ds_installed which, char out[PATH_MAX])
 
 /* ---- programs ---- */
 
-/* Is FOLDER/NAME a program? Then it is in *out. */
+/* Is FOLDER/NAME a program? Then *out is its path. */
 static int try_folder(const char *folder, size_t length, const char *name, char out[PATH_MAX])
 {
     struct stat st;
@@ -229,14 +229,15 @@ int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e)
     if (try_folder(folder, strlen(folder), name, out) || try_path(name, out)) {
         return 0;
     }
-    return ds_fail(e, DS_EXIT_IO, "there is no program %.80s: neither in %s nor on PATH; install dshost anew",
-                   name, folder);
+    return ds_fail(e, DS_EXIT_IO,
+                   "there is no program %.80s: neither in %s nor on PATH; install dshost again", name,
+                   folder);
 }
 
 void ds_program_hold_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0) { /* the first free number: those below are taken */
+        if (fcntl(fd, F_GETFD) < 0) { /* the first free number: all below are open */
             int held = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
             (void)held;
         }
@@ -247,7 +248,7 @@ void ds_program_hold_standard(void)
 
 static atomic_ullong files_before;
 
-/* Raises the soft limit to `wanted`, as far as the hard one allows. Returns what it is then. */
+/* Raises the soft limit to `wanted`, at most to the hard one. Returns the new limit. */
 static rlim_t raise_files(rlim_t wanted)
 {
     struct rlimit l;
@@ -266,7 +267,7 @@ static rlim_t raise_files(rlim_t wanted)
     return l.rlim_cur;
 }
 
-/* The lowest free number: about as many are open. */
+/* The lowest free descriptor: about as many are open. */
 static uint64_t files_open(void)
 {
     const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -278,7 +279,7 @@ static uint64_t files_open(void)
 
 void ds_files_least(void)
 {
-    enum { LEAST = 1024 }; /* what most systems begin with: no program is surprised by it */
+    enum { LEAST = 1024 }; /* the default of most systems, safe for every program */
     raise_files(LEAST);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop.c - the flag that ends what this process is doing. */
+/* stop.c - the flag that ends what this process is doing, and the signals that raise it. */
 #include "config.h"
 
 #include "base/stop.h"
@@ -31,7 +31,7 @@ int ds_stop_status(int rc)
 
 /* ---- signals ---- */
 
-static int on_terminal; /* stderr, which then shows a progress line */
+static int on_terminal; /* stderr, which shows a progress line */
 
 static void put(const char *text)
 {
@@ -39,7 +39,7 @@ static void put(const char *text)
     (void)ignored;
 }
 
-/* A step that takes long, or an optimizer that does not listen, must not look like a deaf program. */
+/* Reports at once: a long step, or an optimizer that does not poll, must not look like a hang. */
 static void on_stop(int sig)
 {
     static atomic_int requests;
@@ -54,7 +54,7 @@ static void on_stop(int sig)
     ds_stop_raise(sig);
 }
 
-/* It comes again each second, up to the hard limit, which ends the program. */
+/* The signal comes every second until the hard limit ends the program. */
 static void on_cpu_limit(int sig)
 {
     int last = errno;
@@ -66,7 +66,7 @@ static void on_cpu_limit(int sig)
     errno = last;
 }
 
-/* What comes at a hard limit is SIGKILL: a soft one before it leaves a second to end in. */
+/* The hard limit sends SIGKILL: a soft limit one second earlier leaves time to end. */
 static void heed_cpu_limit(void)
 {
     const struct sigaction sa = {.sa_handler = on_cpu_limit};
@@ -84,7 +84,7 @@ static void heed_cpu_limit(void)
 void ds_signals_install(void)
 {
     const struct sigaction sa = {.sa_handler = on_stop}; /* without SA_RESTART: waits are interrupted */
-    struct sigaction now; /* nohup ignores SIGHUP for us: then the run outlives its terminal */
+    struct sigaction now; /* nohup ignores SIGHUP for us: the run then outlives its terminal */
     on_terminal = isatty(STDERR_FILENO);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);

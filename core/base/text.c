@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.c - numbers in text, UTF-8, the nearest known word, words of a shell. */
+/* text.c - numbers in text, UTF-8, the nearest known word, shell words. */
 #include "config.h"
 
 #include "base/text.h"
@@ -42,7 +42,7 @@ int ds_parse_real(const char *text, double *out)
         *out = text[0] == '-' ? (double)-INFINITY : (double)INFINITY;
         return 1;
     }
-    /* strtod also takes leading blanks, hexadecimal numbers and several spellings of nan. */
+    /* strtod also accepts leading blanks, hexadecimal numbers and several spellings of nan. */
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789.eE+-")] != '\0') {
         return 0;
     }
@@ -138,7 +138,7 @@ const char *ds_nearest(const char *word, const char *const *known, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(word, known[i]);
-        /* Two edits turn many a short word into another: that is not near. */
+        /* Two edits turn many short words into each other: that is not near. */
         if (d < best_distance && 2 * d <= length) {
             best_distance = d;
             best = known[i];
@@ -267,7 +267,7 @@ void ds_text_clean(char *s)
             s[i] = '?';
             length = 1;
         } else if (length == 2 && (unsigned char)s[i] == 0xc2 && (unsigned char)s[i + 1] < 0xa0) {
-            memset(s + i, ' ', length); /* U+0080 to U+009F steer terminals, too */
+            memset(s + i, ' ', length); /* U+0080 to U+009F control terminals as well */
         } else if (is_control(s[i])) {
             s[i] = ' ';
         }
@@ -286,7 +286,7 @@ void ds_text_shorten(char *to, size_t room, const char *from)
         memcpy(to + head, gap, sizeof gap - 1);
         memcpy(to + head + sizeof gap - 1, from + n - tail, tail + 1);
     }
-    ds_text_clean(to); /* it may have been cut inside of a character */
+    ds_text_clean(to); /* may have been cut inside a character */
 }
 
 const char *ds_text_ending(const char *path)

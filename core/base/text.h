@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.h - small questions about text: numbers in it (the same in every locale), UTF-8, the nearest known
- * word, words of a shell. */
+/* text.h - numbers in text (the same in every locale), UTF-8, the nearest known word, shell words. */
 #ifndef DS_BASE_TEXT_H
 #define DS_BASE_TEXT_H
 
@@ -9,8 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Conversions of a complete text, without white space around it. 1 = ok, 0 = not such a number (*out is left
- * alone). Reals are decimal with '.', with an optional exponent, or inf, +inf, -inf; what overflows is
+/* Convert a complete text without white space around it. Return 1, or 0 where it is not such a number (*out
+ * is left alone). Reals are decimal with '.', with an optional exponent, or inf, +inf, -inf; overflow is
  * refused. Integers are decimal. Seeds are 0..18446744073709551615 without a sign. */
 int ds_parse_real(const char *text, double *out);
 int ds_parse_int(const char *text, int64_t *out);
@@ -22,50 +21,49 @@ locale_t ds_locale_c(void);
 /* strtod() with '.' in every locale. */
 double ds_strtod(const char *text, char **end);
 
-/* Writes a real so that it reads back as the same bits, with as few digits as that takes: two reals that
- * differ look different. DS_TEXT_OF(v) is such a text until the end of the block it stands in. */
+/* Writes a real with as few digits as reproduce its bits. DS_TEXT_OF(v) is such a text until the end of its
+ * block. */
 enum { DS_REAL_TEXT = 32 };
 const char *ds_real_text(double v, char out[DS_REAL_TEXT]);
 #define DS_TEXT_OF(v) ds_real_text((v), (char[DS_REAL_TEXT]){0})
 
-/* The known name nearest to `word` if it is near (edit distance at most 2 and half the
- * length of the word, else the only one that begins with `word`), else NULL. */
+/* The known name nearest to `word` (edit distance at most 2 and at most half the length of the word), else
+ * the only one that begins with `word`, else NULL. */
 const char *ds_nearest(const char *word, const char *const *known, size_t count);
 
-/* For a word that is none of the known ones: "expected one of a, b, c; did you mean 'b'?". */
+/* For an unknown word: "expected one of a, b, c; did you mean 'b'?". */
 void ds_text_choices(const char *word, const char *const *known, size_t count, char *out, size_t size);
 
-/* Writes `text` as one word for a POSIX shell, in quotes where it needs them. */
+/* Writes `text` as one word for a POSIX shell, quoted where necessary. */
 void ds_text_shell_word(FILE *f, const char *text);
 
-/* "FIRST WORD WORD ...", as a shell takes it; to be freed, NULL without memory. */
+/* "FIRST WORD WORD ..." as a shell command; to be freed, NULL without memory. */
 char *ds_text_shell_line(const char *first, int count, char *const *word);
 
-/* Writes `text` with what has a meaning in HTML escaped, in elements and in attributes with "quotes". */
+/* Writes `text` escaped for HTML elements and "quoted" attributes. */
 void ds_text_html(FILE *f, const char *text);
 
-/* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where there is none (overlong
- * forms, surrogates). */
+/* Length of the UTF-8 sequence at s (at most n bytes, n >= 1); 0 where it is invalid (overlong forms,
+ * surrogates). */
 size_t ds_utf8_length(const char *s, size_t n);
 
-/* Is it one line of UTF-8 without control characters (a tab is fine)? */
+/* Is it one line of UTF-8 without control characters? Tabs are allowed. */
 int ds_text_is_line(const char *s, size_t n);
 
-/* The ending of a file name, what follows its last dot: "npz" of "out/run.npz"; "" where it has none. */
+/* The ending of a file name after its last dot: "npz" of "out/run.npz"; "" without one. */
 const char *ds_text_ending(const char *path);
 
-/* Is it one of `endings` (NULL-terminated), in letters of any case? */
+/* Is the ending one of `endings` (NULL-terminated), in any case of letters? */
 int ds_text_ends_with(const char *path, const char *const *endings);
 
-/* May a path lead out of the folder that it is relative to: does it begin with / or have a part ".."? */
+/* Can a path leave the folder that it is relative to: does it begin with / or have a part ".."? */
 int ds_path_leaves(const char *path);
 
-/* Makes it one in place: control characters become blanks, bytes that are not UTF-8 become '?'. */
+/* Makes s such a line in place: control characters become blanks, bytes that are not UTF-8 become '?'. */
 void ds_text_clean(char *s);
 
-/* Copies a text of one message, cleaned. Where it is longer than there is room, its middle is left out as
- * "...": the end has the reason, whatever names stand before it. */
-enum { DS_TEXT_LONG = 10000 /* bytes of a message before that: two paths and a line */ };
+/* Copies a message, cleaned. A longer one loses its middle to "...": the end holds the reason. */
+enum { DS_TEXT_LONG = 10000 /* limit of a message: two paths and a line */ };
 void ds_text_shorten(char *to, size_t room, const char *from);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* variables.c - names of decision variables: their rules, and how they are shown. */
+/* variables.c - the rules for names of decision variables, and how they are displayed. */
 #include "config.h"
 
 #include "base/variables.h"
@@ -27,7 +27,7 @@ int ds_variable_is_name(const char *text)
     return *text == '\0';
 }
 
-/* Copies one text; says what is wrong with it where it is too long or not of its kind. */
+/* Copies one text; writes the breach to `why` where it is too long or malformed. */
 static int take(char to[DS_MAX_NAME + 1], const char *what, const char *text, int named,
                 char why[DS_VARIABLE_WHY])
 {
@@ -41,8 +41,8 @@ static int take(char to[DS_MAX_NAME + 1], const char *what, const char *text, in
         char shown[DS_MAX_NAME + 1];
         memcpy(shown, text, length + 1);
         ds_text_clean(shown);
-        snprintf(why, DS_VARIABLE_WHY,
-                 "the %s is '%s': a letter, then letters, digits, '_' and '.' are possible", what, shown);
+        snprintf(why, DS_VARIABLE_WHY, "the %s is '%s': use a letter, then letters, digits, '_' and '.'",
+                 what, shown);
         return -1;
     }
     if (!named && (!ds_text_is_line(text, length) || strchr(text, '\t') != NULL)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.c - counts, the best point, the progress line of a run, and its clock. */
+/* progress.c - statistics and progress line of a run with its clock, and the table of several runs. */
 #include "config.h"
 
 #include "progress/progress.h"
@@ -28,9 +28,9 @@ struct ds_progress {
     char *title;
     uint64_t budget;
     double seconds;
-    uint64_t recorded; /* evaluations that are repeated first */
+    uint64_t recorded; /* evaluations in the record */
     atomic_int *stop;
-    atomic_ullong start; /* ds_clock_ns() of the first live evaluation; 0 = still repeating the record */
+    atomic_ullong start; /* ds_clock_ns() of the first live evaluation; 0 = still replaying */
     pthread_t thread;
     sem_t quit;
     uint64_t past[MEMORY_TICKS]; /* live evaluations at the last ticks */
@@ -80,13 +80,13 @@ int ds_statistics_add(ds_statistics *l, const double *x, const ds_answer *answer
     return 1;
 }
 
-/* While the record is repeated there is no rate worth showing. */
+/* A replay has no rate worth showing. */
 static void show_replay(const ds_progress *p)
 {
     char line[400];
     uint64_t done = atomic_load_explicit(&p->statistics->shown_replayed, memory_order_relaxed);
     ds_piece piece[] = {
-        {.weight = 1}, {.text = "repeating the record, ", .brief = "record ", .weight = 2}, {.weight = 3}};
+        {.weight = 1}, {.text = "replaying the record, ", .brief = "record ", .weight = 2}, {.weight = 3}};
     snprintf(piece[0].text, sizeof piece[0].text, "%s: ", p->title);
     snprintf(piece[2].text, sizeof piece[2].text, "%llu of %llu", (unsigned long long)done,
              (unsigned long long)p->recorded);
@@ -104,7 +104,7 @@ static void show(ds_progress *p, uint64_t start)
     double best = atomic_load_explicit(&l->shown_best, memory_order_relaxed);
     uint64_t live = count > replayed ? count - replayed : 0;
     uint64_t slot = p->tick % MEMORY_TICKS;
-    /* Where evaluations are slow the last 10 s say nothing: take the mean of all. */
+    /* Slow evaluations need the mean of all: the last 10 s hold too few. */
     int recent = p->tick >= MEMORY_TICKS && live - p->past[slot] >= RATE_COUNT;
     uint64_t since = recent ? p->when[slot] : start;
     uint64_t then = recent ? p->past[slot] : 0;
@@ -121,7 +121,7 @@ static void show(ds_progress *p, uint64_t start)
     if (isfinite(left)) {
         ds_duration_text(left > 0.0 ? left : 0.0, eta, sizeof(eta));
     }
-    /* Where there is little room: how far, how long, how good; the rate goes first. */
+    /* Without room for all: progress, time and loss stay longest, the rate goes first. */
     ds_piece piece[] = {{.weight = 2}, {.weight = 6}, {.weight = 3},
                         {.weight = 1}, {.weight = 5}, {.weight = 4}};
     snprintf(piece[0].text, sizeof piece[0].text, "%s: ", p->title);
@@ -154,7 +154,7 @@ static void *tick(void *arg)
         uint64_t start = atomic_load(&p->start);
         int limited = p->seconds > 0.0 && start != 0;
         double left = limited ? p->seconds - 1e-9 * (double)(ds_clock_ns() - start) : 1.0;
-        clock_gettime(CLOCK_MONOTONIC, &until); /* the other clock may be set back */
+        clock_gettime(CLOCK_MONOTONIC, &until); /* the realtime clock may be set back */
         until.tv_nsec += left > 0.0 && 1e9 * left < TICK_NS ? (long)(1e9 * left) + 1000 : TICK_NS;
         if (until.tv_nsec >= 1000000000) {
             until.tv_nsec -= 1000000000;
@@ -236,9 +236,7 @@ void ds_progress_close(ds_progress *p)
     }
 }
 
-/* ---- pieces ---- */
-
-/* fits parts into a line (see pieces.h). */
+/* ---- lines for a given width ---- */
 
 enum { PIECES_MAX = 16 };
 enum { WHOLE = 0, SHORT = 1, OUT = 2 };
@@ -281,9 +279,7 @@ void ds_pieces_line(char *out, size_t room, size_t width, const ds_piece *piece,
     }
 }
 
-/* ---- runs_table ---- */
-
-/* best, median and quartiles of several runs (see runs_table.h). */
+/* ---- tables of runs ---- */
 
 enum { ROWS_MAX = 60, NAME_MAX_COLUMNS = 28 };
 
@@ -293,7 +289,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of sorted losses, linear between them, as reports do it. */
+/* Quantile of sorted losses with linear interpolation, as in reports. */
 static double quantile(const double *x, size_t n, double q)
 {
     const double at = q * (double)(n - 1), share = at - floor(at);
@@ -317,12 +313,12 @@ static const char *loss_text(double v, char text[24])
     return text;
 }
 
-/* "name" and blanks up to `width` columns. What is longer loses whole letters of its middle: names that are
- * told apart at their ends (`@seed=1`, `@seed=2`) stay so. */
+/* Writes "name" padded to `width` columns. A longer name loses letters in the middle, so that names with
+ * different ends (`@seed=1`, `@seed=2`) stay different. */
 static void pad(char *out, size_t room, const char *name, size_t width)
 {
     const size_t all = ds_text_columns(name), cut = all > width ? all - width + 2 : 0;
-    const size_t from = cut > 0 ? (width - 2) / 2 : all, to = from + cut; /* letters that are left out */
+    const size_t from = cut > 0 ? (width - 2) / 2 : all, to = from + cut; /* letters to leave out */
     size_t n = 0, columns = 0;
     for (size_t i = 0, letter = 0; name[i] != '\0' && n + 4 < room; i++) {
         const int begins = ((unsigned char)name[i] & 0xc0) != 0x80;
@@ -389,7 +385,7 @@ void ds_runs_table(ds_runs_row *row, size_t rows, const char *folder)
     pad(env, sizeof env, "environment", env_width);
     pad(opt, sizeof opt, "optimizer", opt_width);
     ds_log(DS_LOG_INFO, NULL, "  %s  %s  %8s  %11s  %11s  %23s  %9s  %6s", env, opt, "runs", "best loss",
-           "median", "half of the runs", "time", "failed");
+           "median", "interquartile range", "time", "failed");
     for (size_t i = 0; i < rows && i < ROWS_MAX; i++) {
         say_row(&row[i], env_width, opt_width);
     }

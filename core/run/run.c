@@ -399,7 +399,7 @@ static void say_end(const ds_session *s, uint64_t left)
     ds_error ignored = {0, ""};
     if (left > 0) {
         ds_log(DS_LOG_INFO, NULL,
-               "ended while repeating the record, after %llu of %llu evaluations: nothing was changed",
+               "ended while replaying the record, after %llu of %llu evaluations: nothing was changed",
                (unsigned long long)j->statistics.count, (unsigned long long)(j->statistics.count + left));
         return;
     }

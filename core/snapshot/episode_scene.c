@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* episode_scene.c - see episode_scene.h. */
+/* episode_scene.c - simulates an episode in a pool or a worker of its own and reads its scene. */
 #include "config.h"
 
 #include "snapshot/episode_scene.h"
@@ -20,7 +20,7 @@ static int scene_here(ds_env *env, const double *x, uint64_t noise_key, uint32_t
 {
     const ds_scene *ext = ds_env_scene(env);
     const atomic_int *stop = env->services.stop;
-    env->services.stop = NULL; /* the picture of a stopped run is still wanted */
+    env->services.stop = NULL; /* a stopped run still needs its image */
     ds_env_evaluate(env, x, noise_key, DS_WANT_SCENE, NULL, a);
     env->services.stop = stop;
     return ext == NULL || a->outcome > DS_EVAL_INFEASIBLE ? 0 : take(env, ext, keep, out, e);

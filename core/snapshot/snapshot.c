@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.c - reads a scene out of the block of bytes that scene_write.h makes, and checks it.
+/* snapshot.c - reads and checks a scene from the block of bytes that scene_write.h makes.
  *
- * The block comes from a process that ran a plugin and may have been damaged by it: the reader believes
- * nothing, and allocates no more than the block itself holds.
- */
+ * The block comes from a process that ran a plugin, which may have damaged it: the reader trusts nothing, and
+ * allocates no more than the block holds. */
 #include "config.h"
 
 #include "snapshot/snapshot.h"
@@ -125,7 +124,7 @@ static int check_info(const ds_snapshot *s, ds_error *e)
         extent = fmax(extent, d);
     }
     if (!(extent > 0)) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the box is a point: say what is worth seeing");
+        return ds_fail(e, DS_EXIT_PLUGIN, "scene: the box is a point: describe the region to show");
     }
     if (isnan(s->ground) || s->ground == (double)INFINITY) {
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: ground is %g (allowed: finite, or -inf for none)",
@@ -248,7 +247,7 @@ static int take(cursor *c, void *out, size_t bytes)
     return 0;
 }
 
-/* Copies the next `n` items of `item` bytes into fresh memory; allocates only what the block really holds. */
+/* Copies the next `n` items of `item` bytes into new memory; allocates only what the block holds. */
 static int take_array(cursor *c, void **out, uint64_t n, uint64_t item)
 {
     *out = NULL;
@@ -284,7 +283,7 @@ static int read_body(cursor *c, ds_snapshot *s, uint64_t b)
     if (status != 0) {
         return status;
     }
-    /* The name is shorter than its field, else the check would have refused it. */
+    /* The check refused names that are longer than the field. */
     strcpy(body->name, r.name);
     body->shape = r.shape;
     body->role = r.role;
@@ -355,7 +354,7 @@ static int read_all(cursor *c, ds_snapshot *s, size_t len)
     if (status != 0) {
         return status;
     }
-    /* The two counts are small: check_info() limits them. */
+    /* check_info() limits both counts. */
     s->body = calloc(s->bodies > 0 ? (size_t)s->bodies : 1, sizeof *s->body);
     s->metric = calloc(s->metrics > 0 ? (size_t)s->metrics : 1, sizeof *s->metric);
     if (s->body == NULL || s->metric == NULL) {
@@ -368,7 +367,7 @@ static int read_all(cursor *c, ds_snapshot *s, size_t len)
         status = read_metric(c, s, m);
     }
     if (status == 0 && c->left != 0) {
-        status = damaged(c, "there is something behind its end");
+        status = damaged(c, "it continues after its end");
     }
     return status;
 }
@@ -403,7 +402,7 @@ int ds_snapshot_read_fd(int fd, ds_snapshot **out, ds_error *e)
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: the block from the worker has %lld bytes",
                        (long long)st.st_size);
     }
-    /* Copied, not mapped: the worker could still cut it short. */
+    /* Copied, not mapped: the worker could still cut the file. */
     size_t len = (size_t)st.st_size;
     unsigned char *p = malloc(len);
     if (p == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.h - a checked copy of what the scene extension tells about one episode. */
+/* snapshot.h - a checked copy of the scene of one episode. */
 #ifndef DS_SNAPSHOT_SNAPSHOT_H
 #define DS_SNAPSHOT_SNAPSHOT_H
 
@@ -15,11 +15,11 @@ typedef struct ds_snapshot_body {
     uint32_t variety;
     uint32_t width; /* numbers per element: 3 or 7 */
     uint64_t count; /* elements, at least 1 */
-    double size[4]; /* see DS_BODY_*; what the shape does not use is 0 */
+    double size[4]; /* see DS_BODY_*; unused numbers are 0 */
     uint64_t index_count;
-    uint32_t *index;    /* every number is below count; NULL where index_count is 0 */
-    double *data;       /* kept x count x width; non-finite numbers are possible */
-    uint64_t nonfinite; /* how many numbers of data are not finite */
+    uint32_t *index;    /* numbers below count; NULL where index_count is 0 */
+    double *data;       /* kept x count x width; may contain non-finite numbers */
+    uint64_t nonfinite; /* non-finite numbers in data */
 } ds_snapshot_body;
 
 typedef struct ds_snapshot_metric {
@@ -31,7 +31,7 @@ typedef struct ds_snapshot_metric {
 typedef struct ds_snapshot {
     uint32_t flat;   /* 0 or 1 */
     uint64_t frames; /* of the episode, at least 1 */
-    uint64_t kept;   /* frames of which positions are here */
+    uint64_t kept;   /* frames with positions */
     uint64_t *frame; /* their numbers, ascending */
     double dt;
     double box[6]; /* finite, lower <= upper, not a point */
@@ -43,20 +43,20 @@ typedef struct ds_snapshot {
     uint64_t nonfinite; /* sum over the bodies */
 } ds_snapshot;
 
-/* Reads a block of exactly `len` bytes; a pure function that accepts only what ds_scene_write() of a valid
- * scene can have produced (DS_EXIT_PLUGIN otherwise: the block comes from a process that ran a plugin):
- * counts, sizes, names, index numbers and the box are checked. Non-finite positions are counted, not
- * refused. *out is NULL on failure. */
+/* Reads a block of exactly `len` bytes. A pure function that accepts only what ds_scene_write() can produce
+ * of a valid scene, else DS_EXIT_PLUGIN: it checks counts, sizes, names, index numbers and the box.
+ * Non-finite positions are counted, not refused. *out is NULL on failure. */
 int ds_snapshot_read(const void *p, size_t len, ds_snapshot **out, ds_error *e);
 
-/* The same from a descriptor that can be seeked (a memfd), from its start to its end. */
+/* Reads the block from a seekable descriptor (a memfd), from start to end. */
 int ds_snapshot_read_fd(int fd, ds_snapshot **out, ds_error *e);
 
-/* The same of the last evaluation of plugin instance `self` in this process: ds_scene_write(), then read. */
+/* Writes the scene of the last evaluation of instance `self` in this process by ds_scene_write(), and reads
+ * it. */
 int ds_snapshot_collect(const ds_scene *ext, void *self, const uint64_t *keep, uint64_t keep_count,
                         ds_snapshot **out, ds_error *e);
 
-/* As ds_snapshot_collect(), of the frames that DS_KEEP_* stands for. */
+/* Like ds_snapshot_collect(), with the frames of DS_KEEP_*. */
 int ds_snapshot_take(const ds_scene *ext, void *self, uint32_t keep, ds_snapshot **out, ds_error *e);
 
 void ds_snapshot_free(ds_snapshot *s);

@@ -68,7 +68,7 @@ result $? "its evaluations are there"
 
 status 1 "a finished run that missed its target stays one that missed it" "$dshost" resume t0
 "$dshost" --env analytic --opt "$badopt" --set opt.work_ms=40 --budget 60 --pictures no --out slow >/dev/null 2>&1
-status 0 "repeating the record does not count as time" "$dshost" resume slow --budget 80 --seconds 0.3
+status 0 "replaying the record does not count as time" "$dshost" resume slow --budget 80 --seconds 0.3
 [ "$(rows slow)" -gt 60 ]
 result $? "so that a resumed run gets on"
 cp slow/summary.json summary.before
@@ -76,12 +76,12 @@ cp slow/summary.json summary.before
 "$dshost" resume slow --budget 400 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 for _ in $(seq 200); do # a signal before the handler is there would be lost: begun in the background, INT is ignored
-    grep -q "repeating the record" "$tmp/err" && break
+    grep -q "replaying the record" "$tmp/err" && break
     sleep 0.05
 done
 kill -INT $pid
 wait $pid
-[ $? -eq 130 ] && grep -q "while repeating the record.*nothing was changed" "$tmp/err" && cmp -s slow/summary.json summary.before
+[ $? -eq 130 ] && grep -q "while replaying the record.*nothing was changed" "$tmp/err" && cmp -s slow/summary.json summary.before
 result $? "a resumed run that is stopped while it repeats the record leaves the summary alone"
 status 0 "an optimizer that ends by itself ..." "$dshost" --env analytic --opt "$badopt" --set opt.work_ms=1 --budget 30 \
     --pictures no --out shorter
