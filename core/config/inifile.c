@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inifile.c - tests the shape of every line before inih sees it, and joins continued values.
+/* inifile.c - checks every line before inih sees it, and joins continued values.
  *
- * inih keeps 199 bytes of a line and passes a cut line on as if it were whole. A longer line therefore goes
+ * inih keeps 199 bytes of a line and passes on a cut line as if it were whole. A longer line therefore goes
  * to inih in pieces: the first ends with MARK, each later one is an indented continuation between two MARKs.
  * MARK is a control character, which the text of a file cannot contain, and it keeps inih from trimming
  * blanks at the cuts. */
@@ -25,19 +25,19 @@ enum {
     ORIGIN_SIZE = 300
 };
 
-/* State of one parse: the text that is left, the rest of a long line, what the line reader saw, and the value
- * in hand, which the next lines may continue. */
+/* State of one parse: the remaining text, the rest of a long line, what the line reader saw, and the current
+ * value, which the next lines may continue. */
 typedef struct reader {
     const char *at, *end;
     const char *rest;
     size_t rest_length;
     int line;
-    int indented; /* the line last handed out began with a blank */
+    int indented; /* the last line passed on began with a blank */
     const char *name;
     const ds_ini_handler *handler;
     ds_error *e;
     int status;
-    int in_section, named; /* named: by a [NAME] in the text */
+    int in_section, named; /* by a [NAME] in the text */
     char section[DS_INI_NAME_LIMIT + 1];
     int have_key;
     char key[DS_INI_NAME_LIMIT + 1];
@@ -63,7 +63,7 @@ void ds_ini_trim(const char **s, size_t *n)
     }
 }
 
-/* "runs.ini:12"; the beginning of a very long file name is left out. */
+/* "runs.ini:12"; drops the beginning of a very long file name. */
 static void origin_text(const reader *r, char out[ORIGIN_SIZE])
 {
     size_t n = strlen(r->name), most = ORIGIN_SIZE - 20;
@@ -81,7 +81,7 @@ static int bad_line(reader *r, const char *what)
     return 0;
 }
 
-/* Appends to the value in hand, in time proportional to the text. */
+/* Appends to the current value, in time proportional to the text. */
 static int append(reader *r, const char *text, size_t n)
 {
     if (r->length + n + 2 > r->capacity) {
@@ -100,7 +100,7 @@ static int append(reader *r, const char *text, size_t n)
     return 1;
 }
 
-/* No line can continue the value in hand any more: hands it on. */
+/* Passes on the current value: no line can continue it now. */
 static int deliver(reader *r)
 {
     if (r->have_key && r->status == 0) {
@@ -149,7 +149,7 @@ static int begin_section(reader *r, const char *s, size_t n)
     return r->status == 0;
 }
 
-/* Tests the shape of a line before inih sees it, because inih would accept too much. */
+/* Checks a line before inih sees it, because inih accepts too much. */
 static int check_line(reader *r, const char *s, size_t n)
 {
     char text[160];
@@ -192,7 +192,7 @@ static int check_line(reader *r, const char *s, size_t n)
     return 1;
 }
 
-/* Copies n bytes of a line to where inih reads, with a MARK before them where `later`, and after them where
+/* Copies n bytes of a line to inih's buffer, with a MARK before them where `later`, and after them where
  * `marked`. */
 static char *hand_out(char *buffer, const char *s, size_t n, int later, int marked)
 {
@@ -220,7 +220,7 @@ static char *next_piece(reader *r, char *buffer, int later)
     return hand_out(buffer, s, n, later, 1);
 }
 
-/* inih asks for lines in the manner of fgets. */
+/* inih reads lines through this function as through fgets(). */
 static char *next_line(char *buffer, int size, void *stream)
 {
     reader *r = stream;
@@ -268,7 +268,7 @@ static char *next_line(char *buffer, int size, void *stream)
     while (n > 0 && is_blank(line[n - 1])) {
         n--;
     }
-    /* A value does not include the indent of its line. */
+    /* A value does not include the indentation of its line. */
     const size_t indent = (size_t)(shown - line);
     r->rest = indent > 0 ? shown - 1 : line;
     r->rest_length = n - (size_t)(r->rest - line);
@@ -280,7 +280,7 @@ static char *next_line(char *buffer, int size, void *stream)
     return next_piece(r, buffer, 0);
 }
 
-/* A value or a part of one, without its MARKs. */
+/* Appends a value or a part of it without its MARKs. */
 static int append_piece(reader *r, const char *value)
 {
     size_t n = strlen(value);
@@ -293,7 +293,7 @@ static int continue_value(reader *r, const char *value)
     if (*value == MARK) {
         return append_piece(r, value + 1);
     }
-    /* Not every version of inih takes comments out of such lines. */
+    /* Not every version of inih removes comments from such lines. */
     size_t n = before_comment(value, strlen(value));
     n -= n > 0 && value[n - 1] == MARK;
     r->more = r->more == 0 ? r->line : r->more;

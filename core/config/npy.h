@@ -19,16 +19,14 @@ typedef struct ds_array {
     uint64_t shape[DS_MAX_DIMENSIONS];
 } ds_array;
 
-/* Reads `path` ("-" is the standard input). The content decides: .npy by its magic bytes, else text; a name
- * ending in .npy must be one. At most `max_size` numbers (0 = DS_ARRAY_MAX_DEFAULT). On failure *out is empty
- * and the result is `status` (DS_EXIT_MEMORY when memory is short) with one line that names the file and the
- * reason. */
+/* Reads `path` ("-" = standard input). The content decides: .npy by its magic bytes, else text; a name ending
+ * in .npy must be .npy. At most `max_size` numbers (0 = DS_ARRAY_MAX_DEFAULT). On failure *out is empty, and
+ * the result is `status` (DS_EXIT_MEMORY without memory) with one line that names the file and the reason. */
 int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out, ds_error *e);
 
 /* The two formats from memory; `name` stands for the file in messages.
  *
- *   - .npy: format 1.0 or 2.0, C order, dtype <f8, <f4, <i8 or <i4, exactly as many bytes as the shape says,
- *     finite.
+ *   - .npy: format 1.0 or 2.0, C order, dtype <f8, <f4, <i8 or <i4, finite, as many bytes as the shape requires.
  *   - text: decimal numbers separated by white space and/or single commas, '#' starts a comment, one row per
  *     line. One row or one column gives a vector, else the shape is (rows, columns) and all rows have the
  *     same length. The decimal sign is '.' in every locale; nan, inf, hexadecimal and numbers outside the
@@ -38,7 +36,7 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
 int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status,
                         ds_array *out, ds_error *e);
 
-/* A single text ("<U" of no dimensions) of an .npy file, as UTF-8, to be freed; NULL on failure. */
+/* A single text ("<U" of no dimensions) of an .npy file as UTF-8, to be freed; NULL on failure. */
 int ds_text_parse_npy(const void *p, size_t len, const char *name, int status, char **out, ds_error *e);
 
 void ds_array_free(ds_array *a);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_read.c - arrays of numbers from .npy files and text tables; every malformed input gives one line that
- * says why.
+/* npy_read.c - arrays of numbers from .npy files and text tables; every malformed input gives one line with
+ * the reason.
  *
  * Format: "NumPy Enhancement Proposal 1" - magic "\x93NUMPY", version, length of the header, and the header:
- * a Python dict literal with the keys descr, fortran_order and shape, then the data.
- */
+ * a Python dict literal with the keys descr, fortran_order and shape, then the data. */
 #include "config.h"
 
 #include "config/npy.h"
@@ -23,7 +22,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "array files are read and written in native byte order");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 types");
 
-/* Where we are in one input, and what failures return. */
+/* The position in an input, and the status of failures. */
 typedef struct reader {
     const unsigned char *p;
     size_t len;
@@ -55,7 +54,7 @@ static int bad_header(const reader *r, const char *why)
     return ds_fail(r->e, r->status, "%s: not a valid .npy file: %s", r->name, why);
 }
 
-/* Is there a byte left, and is it one of `set`? */
+/* Is the next byte one of `set`? */
 static int next_is(const reader *r, const char *set)
 {
     return r->at < r->len && r->p[r->at] != '\0' && strchr(set, r->p[r->at]) != NULL;
@@ -68,7 +67,7 @@ static void skip_blanks(reader *r)
     }
 }
 
-/* Takes `word` after blanks if it is next. */
+/* Takes `word` if it comes next, after blanks. */
 static int take(reader *r, const char *word)
 {
     skip_blanks(r);
@@ -78,7 +77,7 @@ static int take(reader *r, const char *word)
     return there;
 }
 
-/* A quoted string without escapes, shorter than `room`; returns 0 or -1. */
+/* Takes a quoted string without escapes, shorter than `room`. Returns 0 or -1. */
 static int take_string(reader *r, char *out, size_t room)
 {
     skip_blanks(r);
@@ -145,7 +144,7 @@ static int take_value(reader *r, npy_header *h, int key)
     return h->fortran || take(r, "False") ? 0 : bad_header(r, "'fortran_order' is neither True nor False");
 }
 
-/* The dict literal; keys in any order, each exactly once. */
+/* Takes the dict literal; keys in any order, each exactly once. */
 static int take_dict(reader *r, npy_header *h)
 {
     static const char *const keys[KEYS] = {"descr", "fortran_order", "shape"};
@@ -175,7 +174,7 @@ static int take_dict(reader *r, npy_header *h)
         }
     }
     skip_blanks(r);
-    return r->at != r->len           ? bad_header(r, "there is something behind the dictionary in the header")
+    return r->at != r->len           ? bad_header(r, "the header continues after the dictionary")
            : seen != (1 << KEYS) - 1 ? bad_header(r, "'descr', 'fortran_order' or 'shape' is missing")
                                      : 0;
 }
@@ -193,7 +192,7 @@ static double element(const unsigned char *data, char kind, size_t item, uint64_
     return kind == 'f' ? (item == 8 ? v.f8 : (double)v.f4) : item == 8 ? (double)v.i8 : (double)v.i4;
 }
 
-/* Checks what the header says against what we read and against the bytes that are there. */
+/* Compares the header with what we support and with the bytes that follow. */
 static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint64_t max_size, uint64_t *size)
 {
     const char *d = h->descr;
@@ -234,7 +233,7 @@ static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint
     return 0;
 }
 
-/* Reads the header at the beginning of r; *data gets where the elements begin. */
+/* Reads the header at the beginning of r; *data = start of the elements. */
 static int read_header(const reader *r, npy_header *h, size_t *data)
 {
     const unsigned char *b = r->p;
@@ -295,7 +294,7 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     return 0;
 }
 
-/* Appends a code point as UTF-8, '?' where it is none; returns the end. */
+/* Appends a code point as UTF-8, '?' where it is invalid. Returns the end. */
 static char *put_point(char *to, uint32_t c)
 {
     if (c < 0x80) {
@@ -348,7 +347,7 @@ int ds_text_parse_npy(const void *p, size_t len, const char *name, int status, c
         uint32_t c;
         memcpy(&c, b + start + 4 * i, sizeof c);
         if (c == 0) {
-            break; /* NumPy fills up with zeros */
+            break; /* NumPy pads with zeros */
         }
         to = put_point(to, c);
     }
@@ -361,7 +360,7 @@ int ds_text_parse_npy(const void *p, size_t len, const char *name, int status, c
 
 enum { TOKEN_MAX = 400 };
 
-/* The table while it is read. */
+/* The table during reading. */
 typedef struct table {
     double *data;
     size_t size;
@@ -372,7 +371,7 @@ typedef struct table {
     uint64_t in_row;   /* numbers in the present row */
     uint64_t line;     /* from 1 */
     uint64_t row_line; /* line of the first row, for messages */
-    int comma;         /* a comma waits for its number */
+    int comma;         /* a comma without its number yet */
 } table;
 
 static int bad_line(const reader *r, const table *t, const char *format, ...)
@@ -388,7 +387,7 @@ static int bad_line(const reader *r, const table *t, const char *format, ...)
     return ds_fail(r->e, r->status, "%s: line %llu: %s", r->name, (unsigned long long)t->line, text);
 }
 
-/* Converts one token, whose characters need not end with NUL. */
+/* Converts one token, which need not end with NUL. */
 static int number(const reader *r, const table *t, size_t start, size_t end, double *out)
 {
     char token[TOKEN_MAX + 1], shown[41], *stop;
@@ -511,7 +510,7 @@ int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out
 {
     memset(out, 0, sizeof *out);
     max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
-    /* Text of a number seldom takes more than 32 bytes; comments and headers get a constant on top. */
+    /* A number in text seldom takes more than 32 bytes; the constant allows comments and headers. */
     size_t limit = (max_size > (SIZE_MAX >> 6) ? SIZE_MAX >> 1 : (size_t)max_size * 32) + ((size_t)1 << 20);
     void *bytes;
     size_t len;

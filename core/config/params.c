@@ -17,13 +17,13 @@
 #include "config/inifile.h"
 #include "config/npy.h"
 
-/* Bytes of a line of an .ini file that are left for the key and its text. */
+/* Bytes of a line of an .ini file for the key and its text. */
 enum { LINE_LIMIT = DS_INI_LINE_LIMIT - 3, LIST_LIMIT = DS_MAX_VARIABLES };
 
 typedef struct value {
     const ds_param *info;
     int given;
-    char *text;     /* gives this value again */
+    char *text;     /* reproduces this value */
     int64_t number; /* BOOL, INT, ENUM */
     double real;    /* REAL, INT */
     double *list;   /* LIST */
@@ -36,7 +36,7 @@ struct ds_params {
     value item[];
 };
 
-/* What users of other .ini files take for a comment. */
+/* A mark that other .ini files use for comments. */
 static int has_hash(const char *text)
 {
     return strstr(text, " #") != NULL || strstr(text, "\t#") != NULL;
@@ -50,7 +50,7 @@ static int refuse(const ds_setting *s, const char *owner, const value *v, const 
                    s != NULL ? s->origin : "default", owner, owner[0] != '\0' ? ": " : "", v->info->name,
                    text, allowed,
                    s != NULL && s->layer <= DS_LAYER_FILE && has_hash(text)
-                       ? " (a comment behind a value begins with ' ;')"
+                       ? " (a comment after a value begins with ' ;')"
                        : "");
 }
 
@@ -69,7 +69,7 @@ static void range_text(const ds_param *info, char *out, size_t size)
     }
 }
 
-/* Length of the next word between blanks and commas, where *at then points; 0 = none. */
+/* Length of the next word between blanks and commas, and *at points to it; 0 = none. */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " \t,");
@@ -88,7 +88,7 @@ static int parse_bool(const char *text, int64_t *out)
     return 0;
 }
 
-/* Appends `times` copies of v; 0, or an exit status: not enough memory, or more elements than allowed. */
+/* Appends `times` copies of v. Returns 0, or an exit status: out of memory, or too many elements. */
 static int push(value *val, size_t *capacity, double v, uint64_t times, uint64_t limit)
 {
     if (times > limit - val->count) {
@@ -113,7 +113,7 @@ static int in_range(const ds_param *info, double v)
     return v >= info->min && v <= info->max;
 }
 
-/* One element "v" or "v*k" of a list (at most 63 bytes); NULL, or what is wrong with it. */
+/* Converts one element "v" or "v*k" of a list (at most 63 bytes). Returns NULL, or the fault. */
 static const char *parse_element(char *token, const ds_param *info, double *v, int64_t *times, char *why,
                                  size_t size)
 {
@@ -129,7 +129,7 @@ static const char *parse_element(char *token, const ds_param *info, double *v, i
     return ds_parse_real(token, v) && in_range(info, *v) ? NULL : why;
 }
 
-/* Elements between blanks and commas; 0, or an exit status with the reason in why. */
+/* Converts elements between blanks and commas. Returns 0, or an exit status with the reason in why. */
 static int parse_list(const char *text, value *v, char *why, size_t size)
 {
     uint32_t limit = v->info->max_count != 0 ? v->info->max_count : LIST_LIMIT;
@@ -154,7 +154,7 @@ static int parse_list(const char *text, value *v, char *why, size_t size)
     return 0;
 }
 
-/* Absolute form of a file name; NULL without memory. */
+/* The absolute form of a file name; NULL without memory. */
 static char *absolute(const char *path, const char *base)
 {
     char cwd[PATH_MAX], *out;
@@ -185,11 +185,11 @@ const char *ds_ini_text_problem(const char *key, const char *text)
         }
     }
     return n > 0 && (is_space(text[0]) || is_space(text[n - 1]))
-               ? "a blank at an end gets lost in an .ini file"
+               ? "a blank at either end is lost in an .ini file"
                : NULL;
 }
 
-/* The same for words between blanks or commas, which may go on in further lines. */
+/* Checks words between blanks or commas, which may continue in further lines. */
 static const char *words_problem(const char *key, const char *text)
 {
     const char *problem = NULL;
@@ -234,7 +234,7 @@ static int convert_file(value *v, const char *text, const ds_setting *s, const c
     return 0;
 }
 
-/* Is the text another word for a choice "true" or "false"? */
+/* Is the text another word for the choice "true" or "false"? */
 static int is_same_truth(const char *choice, const char *text)
 {
     int64_t a, b;
@@ -242,8 +242,8 @@ static int is_same_truth(const char *choice, const char *text)
     return truth && parse_bool(choice, &a) && parse_bool(text, &b) && a == b;
 }
 
-/* A choice in letters of any case, also with the name of the plugin before it, as libraries name their
- * constants: NLOPT_LD_LBFGS of nlopt. What is spelled exactly as a choice goes first. */
+/* Finds a choice in any case of letters, also after the name of the plugin, as libraries name their
+ * constants: NLOPT_LD_LBFGS of nlopt. An exact spelling wins. */
 static int parse_enum(const char *text, const char *owner, value *v, char *why, size_t size)
 {
     const char *const *choice = v->info->choices;
@@ -264,7 +264,7 @@ static int parse_enum(const char *text, const char *owner, value *v, char *why, 
     return ok;
 }
 
-/* A name of a plugin with a comment behind it? A file may have such a name. */
+/* Is it a plugin name followed by a comment? A file may have such a name. */
 static int looks_commented(const value *v, const ds_setting *s)
 {
     return (v->info->flags & DS_PARAM_NAME_OR_PATH) != 0 && s != NULL && s->layer <= DS_LAYER_FILE &&
@@ -281,7 +281,7 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
     int status = 0;
 
     if (s != NULL && s->more != 0 && info->type != DS_PARAM_LIST && (info->flags & DS_PARAM_WORDS) == 0) {
-        snprintf(why, sizeof why, "line %d is indented and so continues this value: only lists may go on",
+        snprintf(why, sizeof why, "line %d is indented and so continues this value: only lists may continue",
                  s->more);
         return refuse(s, owner, v, why, e);
     }
@@ -319,7 +319,7 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
                       ? words_problem(info->name, text)
                       : ds_ini_text_problem(info->name, v->text != NULL ? v->text : text);
         if (problem == NULL && looks_commented(v, s)) {
-            problem = "no plugin has such a name";
+            problem = "no plugin has this name";
         }
         break;
     }
@@ -332,7 +332,7 @@ static int convert(value *v, const ds_setting *s, const char *owner, ds_error *e
     return v->text != NULL ? 0 : ds_no_memory(e);
 }
 
-/* Is a key of the settings in the schema? */
+/* Checks that the schema has the key of a setting. */
 static int check_key(const ds_params *p, const ds_setting *s, const char *owner, int section, ds_error *e)
 {
     const char *known[DS_MAX_PARAMS];
@@ -503,7 +503,7 @@ int ds_params_same(const ds_params *a, const ds_params *b, size_t i)
     case DS_PARAM_LIST:
         return v->count == w->count &&
                (v->count == 0 || memcmp(v->list, w->list, v->count * sizeof *v->list) == 0);
-    case DS_PARAM_ARRAY: /* by content: it may lie elsewhere now */
+    case DS_PARAM_ARRAY: /* by content: the file may have moved */
         return v->array.size == w->array.size && v->array.ndim == w->array.ndim &&
                memcmp(v->array.shape, w->array.shape, sizeof v->array.shape) == 0 &&
                (v->array.data == NULL ||
@@ -520,7 +520,7 @@ void ds_params_write_value(const ds_param *info, const char *text, FILE *f)
         fprintf(f, " %s\n", text);
         return;
     }
-    /* A list may be longer than a line can be: break it at blanks. */
+    /* A list may be longer than a line: break it at blanks. */
     for (size_t n; (n = next_word(&text)) > 0; text += n) {
         if (column + n + 1 > 110) {
             column = (size_t)fprintf(f, "\n   ");

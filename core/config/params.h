@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* params.h - settings checked and converted by a schema: the typed parameters of a plugin or of
- * the run itself. */
+/* params.h - settings checked and converted by a schema: the typed parameters of a plugin or of the run. */
 #ifndef DS_CONFIG_PARAMS_H
 #define DS_CONFIG_PARAMS_H
 
@@ -10,14 +9,14 @@
 #include "base/text.h"
 #include "config/settings.h"
 
-/* Flags in a schema of the host itself, which mean nothing in that of a plugin. */
+/* Flags for schemas of the host; they mean nothing in the schema of a plugin. */
 #define DS_PARAM_HOST_FLAGS 0xff000000u
 
-/* Flag of a TEXT in a schema of the host itself: a name, or a file name where it has a slash, which is then
- * made absolute like a PATH. */
+/* For a TEXT in a schema of the host: a name, or a file name where it has a slash, which is made absolute
+ * like a PATH. */
 #define DS_PARAM_NAME_OR_PATH (1u << 31)
 
-/* Flag of a TEXT in a schema of the host itself: words that may go on in further lines, of any number. */
+/* For a TEXT in a schema of the host: any number of words, which may continue in further lines. */
 #define DS_PARAM_WORDS (1u << 30)
 
 /* Largest value of an INT: a double holds all whole numbers up to it. */
@@ -26,9 +25,8 @@
 typedef struct ds_params ds_params;
 
 /* Converts a section by a schema (NULL-terminated, may be NULL). `owner` names the plugin in messages
- * ("torus"), or is
- * "" for the run. Refused with origin, key, value, what is allowed, and the nearest known name: unknown keys,
- * values of the wrong type or out of range, missing required ones, files that cannot be read. */
+ * ("torus"); "" = the run. Refuses with origin, key, value, allowed values and the nearest known name:
+ * unknown keys, values of the wrong type or out of range, missing required ones, unreadable files. */
 int ds_params_make(const ds_param *const *schema, const char *owner, const ds_settings *settings, int section,
                    ds_params **out, ds_error *e);
 void ds_params_free(ds_params *p);
@@ -41,25 +39,23 @@ ds_status ds_params_list(const ds_params *p, const char *name, const double **ou
 ds_status ds_params_array(const ds_params *p, const char *name, const double **data, uint64_t *ndim,
                           uint64_t shape[8]);
 
-/* Parameter i of the schema: its declaration, the text that gives this value again (paths absolute), and
+/* Parameter i of the schema: its declaration, the text that reproduces its value (paths absolute), and
  * whether the user gave it. */
 size_t ds_params_count(const ds_params *p);
 const ds_param *ds_params_info(const ds_params *p, size_t i);
 const char *ds_params_value_text(const ds_params *p, size_t i);
 int ds_params_given(const ds_params *p, size_t i);
 
-/* Has parameter i the same value in both, which have the same schema? 1e-3 is 0.001. */
+/* Does parameter i have the same value in both, which share a schema? 1e-3 equals 0.001. */
 int ds_params_same(const ds_params *a, const ds_params *b, size_t i);
 
-/* Writes "key = value" lines of all parameters (long lists on continuation lines), which ds_settings_read()
- * takes. */
+/* Writes "key = value" lines of all parameters (long lists on continuation lines) for ds_settings_read(). */
 int ds_params_write_ini(const ds_params *p, FILE *f);
 
-/* One of these lines, with another text for the value. */
+/* Writes one of these lines with another text as value. */
 void ds_params_write_value(const ds_param *info, const char *text, FILE *f);
 
-/* NULL where `text` can stand as the value of `key` in an .ini file and comes back unchanged,
- * else why not. */
+/* NULL where an .ini file reproduces `text` as the value of `key`, else the reason why not. */
 const char *ds_ini_text_problem(const char *key, const char *text);
 
 #endif

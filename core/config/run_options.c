@@ -23,7 +23,7 @@ const ds_param *const ds_run_schema[] = {
     DS_INT("budget", "1000", 1, 1e12, "evaluations",
            "How many episodes the run may simulate, with or without gradient."),
     DS_REAL("seconds", "0", 0, INFINITY, "s",
-            "Wall time of the search; 0 = no limit. Repeating the record of a resumed run does not count."),
+            "Wall time of the search; 0 = no limit. Replaying the record of a resumed run does not count."),
     DS_REAL("target", "-inf", -INFINITY, INFINITY, "", "Stop at the first loss not above this one."),
     &(const ds_param){
         sizeof(ds_param), DS_PARAM_TEXT, DS_PARAM_WORDS, 0, 0, 0, "fix", "", "",
@@ -40,30 +40,29 @@ const ds_param *const ds_run_schema[] = {
             "process: evaluate in worker processes, so that a crash costs one evaluation; none: in this "
             "process."),
     DS_ENUM("isolate_optimizer", "auto", apart,
-            "Run the optimizer in a process of its own, so that a crash of it is one line and a run to "
-            "resume; auto: unless it is one of those that come with dshost. Results do not depend on it."),
+            "Run the optimizer in its own process, so that its crash is one line and a run to resume; auto: "
+            "only a third-party optimizer. Results do not depend on it."),
     DS_BOOL("portable", "false",
             "Portable mode: the same bits on every x86-64 processor, for a little more time; a resumed run "
-            "keeps to it."),
+            "stays in it."),
     DS_TEXT("out", "",
             "Result folder, made by the run below the working directory; empty = results/ENV-OPT-sSEED."),
     DS_REAL("timeout_s", "600", 0, INFINITY, "s", "Time limit of one evaluation; 0 = none."),
     DS_REAL("start_timeout_s", "0", 0, INFINITY, "s",
-            "Time limit of loading a plugin in a process of its own, and of its create(); 0 = 30 s for "
-            "loading it, and timeout_s, but at least 60 s, for create()."),
+            "Time limit of loading a plugin in its own process, and of its create(); 0 = 30 s for loading "
+            "it, and timeout_s, but at least 60 s, for create()."),
     DS_INT("memory_mb", "8192", 0, 1e9, "MiB",
            "Memory limit of one worker, or of an isolated optimizer, beyond its start; 0 = none."),
-    DS_REAL(
-        "max_failed", "0.5", 0, 1, "",
-        "End the run with status 5 when a larger share of its evaluations failed (looked at from 50 on)."),
+    DS_REAL("max_failed", "0.5", 0, 1, "",
+            "End the run with status 5 when a larger share of its evaluations failed (checked from 50 "
+            "evaluations on)."),
     DS_BOOL("pictures", "true", "Draw convergence.png, convergence.svg and best.png."),
     DS_BOOL("page", "true",
             "With the pictures, write best.html when the run ends: a page that plays the best episode."),
-    &(const ds_param){
-        sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_ADVANCED, 0, 0, 1, "verify", "true", "",
-        "Before `dshost resume` goes on, repeat the best evaluation of the record, and end with "
-        "status 4 where it comes out differently: the environment has changed.",
-        NULL},
+    &(const ds_param){sizeof(ds_param), DS_PARAM_BOOL, DS_PARAM_ADVANCED, 0, 0, 1, "verify", "true", "",
+                      "Before `dshost resume` continues, repeat the best evaluation of the record, and end "
+                      "with status 4 where the result differs: the environment has changed.",
+                      NULL},
     &(const ds_param){
         sizeof(ds_param), DS_PARAM_INT, DS_PARAM_ADVANCED, 0, 0, 9007199254740992.0, "noise_key", "0", "",
         "Noise of one evaluation, for `dshost eval`: written by reproducer files; 0 = no noise.", NULL},
@@ -121,8 +120,7 @@ int ds_run_options_make(const ds_settings *settings, ds_run_options *out, ds_err
         key = "out";
         snprintf(why, sizeof why,
                  "%.100s: a file may only name a folder below the working directory; name another one on the "
-                 "command "
-                 "line: --out %.100s",
+                 "command line: --out %.100s",
                  place->value, place->value);
     } else if (!ds_parse_seed(seed, &out->seed)) {
         key = "seed";

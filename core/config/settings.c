@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "config/inifile.h"
 
-enum { KEY_LIMIT = 4096 /* keys of one section: no schema has as many, and look-up is linear */ };
+enum { KEY_LIMIT = 4096 /* keys of one section: more than any schema has; look-up is linear */ };
 
 const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt", "landscape", "gradients"};
 
@@ -58,7 +58,7 @@ const ds_setting *ds_settings_find(const ds_settings *s, int section, const char
     return best;
 }
 
-/* Appends *fresh to a section, which then owns its texts. */
+/* Appends *fresh to a section, which takes over its texts. */
 static int append(ds_section *sec, const ds_setting *fresh, ds_error *e)
 {
     if (sec->count == KEY_LIMIT) {
@@ -204,7 +204,7 @@ static int on_section(void *user, const char *name, const char *origin, ds_error
         strncmp(name, "sweep ", 6) == 0) {
         const char *colon = strrchr(origin, ':');
         return ds_fail(e, DS_EXIT_CONFIG,
-                       "%s: [%s] is of an experiment file, which dshost bench reads: dshost bench %.*s",
+                       "%s: [%s] belongs to an experiment file, which dshost bench reads: dshost bench %.*s",
                        origin, name, colon != NULL ? (int)(colon - origin) : 0, origin);
     }
     return ds_fail(e, DS_EXIT_CONFIG, "%s: unknown section [%s]: use %s", origin, name, sections);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - what the user wrote: key = value pairs of the sections [run], [env], [opt], [landscape] and
+/* settings.h - the user's settings: key = value pairs of the sections [run], [env], [opt], [landscape] and
  * [gradients], with their origin.
  *
- * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags win over --set,
- * --set wins over the files, in whatever order they stand on the command line.
- */
+ * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags override --set,
+ * and --set overrides files, in any order on the command line. */
 #ifndef DS_CONFIG_SETTINGS_H
 #define DS_CONFIG_SETTINGS_H
 
@@ -25,9 +24,9 @@ enum {
 /* "run", "env", "opt", "landscape", "gradients". */
 extern const char *const ds_section_names[DS_SECTIONS];
 
-/* Where a setting comes from; a higher layer wins. */
+/* The origin of a setting; a higher layer wins. */
 enum {
-    DS_LAYER_RECORD = -1, /* of a result folder, which anybody may have made */
+    DS_LAYER_RECORD = -1, /* of a result folder, which anybody may have written */
     DS_LAYER_FILE = 0,
     DS_LAYER_SET = 1,
     DS_LAYER_FLAG = 2
@@ -37,13 +36,13 @@ typedef struct ds_setting {
     char *key;
     char *value;
     char *origin; /* "runs.ini:12", "--set env.steps", "--budget": for messages */
-    char *base;   /* folder that relative file names are relative to, or NULL = the working directory */
-    int status;   /* exit status where the value is wrong: DS_EXIT_USAGE for flags, else DS_EXIT_CONFIG */
+    char *base;   /* base of relative file names, or NULL = the working directory */
+    int status;   /* exit status of a wrong value: DS_EXIT_USAGE for flags, else DS_EXIT_CONFIG */
     int layer;    /* DS_LAYER_* */
     int more;     /* line number of the first indented line that continues the value, 0 = none */
 } ds_setting;
 
-/* A key occurs at most once per layer: ask ds_settings_find() for the one that counts. */
+/* A key occurs at most once per layer; ds_settings_find() returns the one that counts. */
 typedef struct ds_section {
     ds_setting *item;
     size_t count, capacity;
@@ -53,38 +52,38 @@ typedef struct ds_settings {
     ds_section section[DS_SECTIONS];
 } ds_settings;
 
-/* Releases everything; the struct is then empty and usable. A zeroed struct is empty. */
+/* Releases everything and leaves an empty, usable struct. A zeroed struct is empty. */
 void ds_settings_clear(ds_settings *s);
 
-/* Deep copy into an empty *to. */
+/* Copies deeply into an empty *to. */
 int ds_settings_copy(ds_settings *to, const ds_settings *from, ds_error *e);
 
-/* Reads an .ini file. Refused, with file and line: lines over 8000 bytes, control characters, text that is
- * not UTF-8, unknown or unclosed sections, keys outside a section, keys that a file has set before, lines
- * without '=', files over 1 MiB, what is no regular file. An indented line continues the value of the line
- * before. After a failure the settings are incomplete and only good for ds_settings_clear(). */
+/* Reads an .ini file. Refuses, with file and line: lines over 8000 bytes, control characters, text that is
+ * not UTF-8, unknown or unclosed sections, keys outside a section, repeated keys, lines without '=', files
+ * over 1 MiB, other than regular files. An indented line continues the value above. After a failure the
+ * settings are incomplete: only call ds_settings_clear(). */
 int ds_settings_read(ds_settings *s, const char *path, ds_error *e);
 
-/* The same of a file that lies in a result folder, and was named by nobody: DS_LAYER_RECORD. */
+/* The same for a file in a result folder that the user has not named: DS_LAYER_RECORD. */
 int ds_settings_read_record(ds_settings *s, const char *path, ds_error *e);
 
-/* The same from memory; `name` stands for the file in messages, `base` for its folder (may be NULL). */
+/* The same from memory; `name` stands for the file in messages, `base` is its folder (may be NULL). */
 int ds_settings_parse(ds_settings *s, const char *text, size_t length, const char *name, const char *base,
                       ds_error *e);
 
-/* The same of lines that all belong to one section, whose [NAME] is not among them. */
+/* The same for lines of one section without its [NAME]. */
 int ds_settings_parse_section(ds_settings *s, int section, const char *text, const char *name, ds_error *e);
 
-/* Adds "section.key=value" of a --set flag; blanks around key and value are dropped. */
+/* Adds "section.key=value" of a --set flag; drops blanks around key and value. */
 int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e);
 
-/* Adds a value. Twice in DS_LAYER_FILE is an error; in the other layers, where a user types corrections, the
- * last one wins. */
+/* Adds a value. A second value in DS_LAYER_FILE is an error; in the other layers, where a user types
+ * corrections, the last one wins. */
 int ds_settings_add(ds_settings *s, int section, const char *key, const char *value, const char *origin,
                     const char *base, int status, int layer, ds_error *e);
 
-/* The flag of a key, as the user writes it: "--timeout-s" of timeout_s. Keys of
- * schemas fit. Returns `out`. */
+/* The flag of a key as the user writes it: "--timeout-s" for timeout_s. Keys of schemas fit. Returns `out`.
+ */
 enum { DS_FLAG_BYTES = 52 };
 char *ds_settings_flag(const char *key, char out[DS_FLAG_BYTES]);
 

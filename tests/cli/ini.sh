@@ -25,9 +25,9 @@ refuse '[run]\nenv\n' 'a.ini:2: expected KEY = VALUE'
 refuse '[run]\n= 3\n' 'a.ini:2: a value without a key'
 refuse 'env = analytic\n' 'a.ini:1: a key before the first section'
 refuse '[walk]\n' 'a.ini:1: unknown section [walk]: use [run], [env], [opt], [landscape] or [gradients]'
-refuse '[bench]\nenvs = analytic\n' 'a.ini:1: [bench] is of an experiment file, which dshost bench reads: dshost bench a.ini'
-refuse '[run]\nenv = analytic\n[env torus]\n' 'a.ini:3: [env torus] is of an experiment file'
-refuse '[run]\nenv = analytic # ours\n' "a.ini:2: env = analytic # ours: no plugin has such a name (a comment behind a value begins with ' ;')"
+refuse '[bench]\nenvs = analytic\n' 'a.ini:1: [bench] belongs to an experiment file, which dshost bench reads: dshost bench a.ini'
+refuse '[run]\nenv = analytic\n[env torus]\n' 'a.ini:3: [env torus] belongs to an experiment file'
+refuse '[run]\nenv = analytic # ours\n' "a.ini:2: env = analytic # ours: no plugin has this name (a comment after a value begins with ' ;')"
 printf '[run]\nenv = analytic\nopt = rand\n[env]\ndim = 3\n' > a.ini
 bad 3 "a.ini: contains settings for one run, not an experiment: use dshost run --config a.ini" bench a.ini
 printf '[bench]\nenvs = analytic\nopts = rand\n[walk]\n' > a.ini

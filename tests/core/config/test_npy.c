@@ -126,7 +126,7 @@ static void test_npy_refused(void **state)
         {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", two, 16,
          "'descr' is there twice"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'x': 1}", two, 16, "'x' is unknown"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} 1", two, 16, "behind the dictionary"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} 1", two, 16, "after the dictionary"},
         {"('descr', '<f8')", two, 16, "not a dictionary"},
         {"", two, 16, "not a dictionary"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", bad, 16, "element 1 is nan"},
