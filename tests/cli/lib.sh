@@ -132,9 +132,15 @@ has() {
     result $? "$2"
 }
 
-# table DIR: the record of a run without the columns that depend on the time.
+# table DIR: the record of a run without the columns that depend on the time. With reports=no also without what the optimizer
+# reported, which a record of format 1 does not keep.
 table() {
-    "$dshost" export "$1" --format csv --no-times --out -
+    if [ "${reports-yes}" = yes ]; then
+        "$dshost" export "$1" --format csv --no-times --out -
+    else
+        "$dshost" export "$1" --format csv --no-times --out - | awk 'NR == 1 { k = gsub(/,progress\./, ",progress.") }
+            { for (i = 0; i < k; i++) sub(/,[^,]*$/, ""); print }'
+    fi
 }
 
 # same NAME DIR DIR: equal records.

@@ -124,6 +124,7 @@ if command -v sqlite3 >/dev/null; then
         result $? "$which: what is new says how it ended"
     done
     sqlite3 sac-old/run.sqlite "update episode set ended = 2 where ended is null"
+    reports=no
     equal "sac: the episodes before count as truncated, as they do at the horizon" sac-old sac-new
     sqlite3 sac-new/run.sqlite "update episode set ended = 3 where id = 7"
     refuses 6 "damaged: episode 7 " "another value than these is damage" \
