@@ -86,8 +86,8 @@ int ds_sized_read(void *own, size_t size, const void *theirs, size_t said, size_
     }
     if (said < least || said > DS_SIZE_MAX) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s%s%s: struct_size is %zu, %zu to %d are possible: set it to the sizeof of the type", where,
-                       colon, what, said, least, DS_SIZE_MAX);
+                       "%s%s%s: struct_size is %zu, %zu to %d are possible: set it to the sizeof of the type",
+                       where, colon, what, said, least, DS_SIZE_MAX);
     }
     memcpy(own, theirs, said < size ? said : size);
     return 0;
