@@ -146,15 +146,12 @@ tools_libtools_la_SOURCES = \
 	%D%/bench/bench_file.c \
 	%D%/bench/bench_file.h \
 	%D%/bench/bench_loop.c \
-	%D%/bench/bench_loop.h \
 	%D%/bench/bench_plan.c \
 	%D%/bench/bench_plan.h \
 	%D%/bench/bench_state.c \
-	%D%/bench/bench_state.h \
+	%D%/bench/experiment.h \
 	%D%/bench/bench_trial.c \
-	%D%/bench/bench_trial.h \
 	%D%/bench/bench_work.c \
-	%D%/bench/bench_work.h \
 	%D%/ranks/ranks.c \
 	%D%/ranks/ranks.h \
 	%D%/harness/check.h \
@@ -186,7 +183,6 @@ tools_libtools_la_SOURCES = \
 	%D%/check/check_steps.h \
 	%D%/check/check_sweeps.c \
 	%D%/check/check_run.c \
-	%D%/check/check_run.h \
 	%D%/check/check_tests.h \
 	%D%/check/check_search.c \
 	%D%/check/check_extensions.c \

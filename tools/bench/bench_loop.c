@@ -2,7 +2,7 @@
 /* bench_loop.c - works through the queue, on one or many machines. */
 #include "config.h"
 
-#include "bench/bench_loop.h"
+#include "bench/experiment.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "bench/bench_work.h"
 
 enum {
     HELLO = 1, /* rank -> 0: fingerprint of the experiment */

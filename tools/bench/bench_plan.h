@@ -3,7 +3,7 @@
  * and runs (one seed of a cell), with their folders in the results.
  *
  *   OUT/bench.ini                 the effective experiment: all variants, all parameters
- *   OUT/bench.json                its state, see bench_state.h
+ *   OUT/bench.json                its state, see experiment.h
  *   OUT/ENV/OPT/run.ini           the cell, as `dshost run --runs N` writes it
  *   OUT/ENV/OPT/seed-K/           an ordinary run */
 #ifndef DS_BENCH_BENCH_PLAN_H

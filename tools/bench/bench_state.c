@@ -2,7 +2,7 @@
 /* bench_state.c - the queue of an experiment, its file bench.json, and the time remaining. */
 #include "config.h"
 
-#include "bench/bench_state.h"
+#include "bench/experiment.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * searches. */
 #include "config.h"
 
-#include "bench/bench_trial.h"
+#include "bench/experiment.h"
 
 #include <diffsim/ext/steps.h>
 #include <diffsim/helper/random.h>

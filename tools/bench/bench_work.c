@@ -2,7 +2,7 @@
 /* bench_work.c - the child processes of runs, and their messages. */
 #include "config.h"
 
-#include "bench/bench_work.h"
+#include "bench/experiment.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "bench/bench_plan.h"
-#include "bench/bench_state.h"
+#include "bench/experiment.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/run_flags.h"

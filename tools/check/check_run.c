@@ -3,7 +3,6 @@
  * records, so that a crash, an exit or a hang of the plugin is a result like any other. */
 #include "config.h"
 
-#include "check/check_run.h"
 #include "check/check_tests.h"
 
 #include "base/json_text.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_tests.h - the tests of the conformance kit. */
+/* check_tests.h - the conformance kit behind `dshost check`: its tests, and running each of them in a child
+ * process. */
 #ifndef DS_CHECK_CHECK_TESTS_H
 #define DS_CHECK_CHECK_TESTS_H
 
@@ -26,5 +27,19 @@ int ds_check_load(ds_check *c);
 void ds_check_describe(ds_check *c);
 void ds_check_env_measure(ds_check *c);
 void ds_check_opt_measure(ds_check *c);
+
+/* ---- running tests (check_run.c) ---- */
+
+/* Runs the selected tests and prints the report. Returns 0, DS_EXIT_PLUGIN, DS_EXIT_CHECK, or DS_EXIT_USAGE
+ * where --only, or one of its texts, matches no test. */
+int ds_check_run(ds_check_options *o, ds_error *e);
+
+/* In the child: runs the tests `ids` (separated by commas) and writes their lines to descriptor 3. With
+ * `flight`, descriptor 4 is the memory file of evaluations in progress (harness/check_crash.h); with `kept`,
+ * descriptor 5 is ds_check_options.kept. */
+int ds_check_child(ds_check_options *o, const char *ids, int flight, int kept, ds_error *e);
+
+/* Prints ids and titles of the tests for a kind of plugin (0 = all). */
+void ds_check_list(uint32_t kind);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/check_run.h"
+#include "check/check_tests.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "config/params.h"

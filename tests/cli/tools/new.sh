@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# new.sh - what `dshost new` writes builds without a warning, passes its check and its test, and runs; a name or a
-# folder that is taken is refused, and a full disk leaves nothing behind.
+# new.sh - the folder of `dshost new` builds without a warning, passes its check and its test, and runs; a name or folder
+# that exists is refused, and a full disk leaves nothing behind.
 . "$(dirname "$0")/../lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL # the make of these tests is none of those that it runs
 cd "$tmp" || exit 99
@@ -42,7 +42,7 @@ else
 	bad 6 "closed/other: cannot create the folder: Permission denied" new env other --out closed/other
 fi
 
-# works KIND LANG COMPILER: the folder does all that it promises; its path has characters of shells and of make.
+# works KIND LANG COMPILER: all make targets of the folder work; its path has special characters of shells and make.
 works() {
 	id=my_$1_$(echo "$2" | tr + p)
 	if [ "$2" = python ] && ! "$3" -c 'import numpy' 2> /dev/null; then

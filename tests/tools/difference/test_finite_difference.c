@@ -56,7 +56,7 @@ static double fails_far_away(void *ctx, const double *x, int *failed)
 
 static double stairs(void *ctx, const double *x, int *failed)
 {
-    /* Slope 5 between jumps that are 1e-7 apart, so that it is 1 from afar. */
+    /* Slope 5 between jumps that are 1e-7 apart; the slope over long distances is 1. */
     double u = x[0] * 1e7, k = floor(u);
     (void)ctx;
     *failed = 0;
@@ -76,7 +76,7 @@ static double single(void *ctx, const double *x, int *failed)
 
 static const double lower[] = {-1, -1, -2}, upper[] = {1, 1, 2};
 
-/* The slope of f along variable i at x, where `slope` is claimed. */
+/* The slope of f along variable i at x, with the claim `slope`. */
 static ds_quotient look(ds_function *f, void *ctx, uint64_t n, double *x, const double *low,
                         const double *high, uint64_t i, double f_at_x, double slope)
 {
@@ -107,7 +107,7 @@ static void central(void **state)
         assert_true(fabs(q.value - want[i]) <= 1e-9 * fabs(want[i]) + 1e-10);
         assert_true(fabs(q.value - want[i]) <= 2 * q.spread + 1e-9 * fabs(want[i]) + 1e-10);
         assert_true(q.step > 0 && q.step <= 1e-4);
-        assert_int_equal(calls, 4); /* two steps sizes agree at once */
+        assert_int_equal(calls, 4); /* the first two step sizes agree */
         assert_memory_equal(x, before, sizeof x);
     }
 }
@@ -124,7 +124,7 @@ static void one_sided_at_the_bounds(void **state)
         assert_true(q.agreed);
         assert_true(fabs(q.value - want[i]) <= 1e-7 * fabs(want[i]) + 1e-10);
     }
-    /* A box that leaves no room at all for a quotient. */
+    /* A box without room for any quotient. */
     double low[] = {0, 0, 0}, high[] = {1e-320, 1, 1}, at[] = {0, 0.5, 0.5};
     ds_quotient q = component(smooth, &calls, 3, at, low, high, 0, f);
     assert_false(q.agreed);
@@ -132,14 +132,14 @@ static void one_sided_at_the_bounds(void **state)
 
 static void finer_than_a_kink(void **state)
 {
-    /* The kink lies 3e-5 away: the coarse step of 2e-4 straddles it, the finer ones agree on the slope -1. */
+    /* The kink is 3e-5 away: the coarse step of 2e-4 straddles it, the finer ones agree on the slope -1. */
     double x[] = {0, 0};
     (void)state;
     ds_quotient q = component(kink, NULL, 2, x, lower, upper, 0, 3e-5);
     assert_true(q.agreed);
     assert_true(fabs(q.value + 1) < 1e-8);
     assert_true(q.step < 3e-5);
-    /* On the kink itself the other variable has a slope, and this one two. */
+    /* On the kink itself the other variable has one slope, this one two. */
     x[0] = 3e-5;
     q = component(kink, NULL, 2, x, lower, upper, 1, 0.0);
     assert_true(q.agreed && !q.kink && fabs(q.value - 1) < 1e-8);
@@ -178,7 +178,7 @@ static void failed_points_give_no_number(void **state)
     radius = 1e-8;
     q = component(fails_far_away, &radius, 2, x, lower, upper, 0, 0.0);
     assert_true(q.agreed && fabs(q.value - 2) < 1e-6);
-    /* A step or two are left: a number, but none to compare it with. */
+    /* With only one or two steps there is a number, but nothing to compare it with. */
     radius = 3e-10;
     q = component(fails_far_away, &radius, 2, x, lower, upper, 0, 0.0);
     assert_true(!q.agreed && fabs(q.value - 2) < 1e-6 && q.spread == HUGE_VAL);
@@ -202,7 +202,7 @@ static void along_a_direction(void **state)
     assert_true(q.agreed && fabs(q.value + 2 * exp(0.06) * cos(0.4)) < 1e-8);
 }
 
-/* What claims come to: right, off by a thousandth, of the wrong sign. */
+/* Claims that are right, off by a thousandth, or of the wrong sign. */
 static void claims_are_judged(void **state)
 {
     static const double wrong[] = {1.001, 0.999, 1.1, 0, -1};
@@ -232,7 +232,7 @@ static void kinks_are_judged(void **state)
     assert_int_equal(look(kink, NULL, 2, x, lower, upper, 0, 0, -1.01).verdict, DS_SLOPE_WRONG);
 }
 
-/* The slope between jumps is right, though every step that leads over them says something else. */
+/* The slope between jumps is right, although every step over a jump gives another one. */
 static void dense_jumps(void **state)
 {
     (void)state;
@@ -264,8 +264,7 @@ static void single_precision(void **state)
     assert_true(right > 90 && wrong > 90 && slightly > 90);
 }
 
-/* A sum of a part in double precision and of one whose numbers are single: what is smooth at the finest steps
- * is the first one alone. */
+/* A sum of a double-precision and a single-precision part: at the finest steps only the first is smooth. */
 static double mixed(void *ctx, const double *x, int *failed)
 {
     (void)ctx;
@@ -306,10 +305,10 @@ static void fits_know_their_error(void **state)
     for (int j = 0; j < COUNT; j++) {
         t[j] = 0.05;
     }
-    assert_false(ds_slope_fit_make(COUNT, t, f, 0.1, &fit)); /* one point does not tell polynomials apart */
+    assert_false(ds_slope_fit_make(COUNT, t, f, 0.1, &fit)); /* one point cannot distinguish polynomials */
 }
 
-/* Two steps settle a claim that is off by less than 1e-6 of itself; all of them do not. */
+/* Two steps settle a claim that is off by less than 1e-6 of itself; all steps show the error. */
 static void small_errors_show_at_all_steps(void **state)
 {
     double x[] = {0.2, 0.4, 0.0};
@@ -336,7 +335,7 @@ static double sum(void *ctx, const double *x, int *failed)
     return x[0] + 2 * x[1];
 }
 
-/* Along x0 a slope at x1 = 0; elsewhere hidden by what changes with every bit. */
+/* Along x0 a slope at x1 = 0; elsewhere noise hides it. */
 static double hidden(void *ctx, const double *x, int *failed)
 {
     (void)ctx;
@@ -344,7 +343,7 @@ static double hidden(void *ctx, const double *x, int *failed)
     return x[0] + (x[1] > -1 + 1e-5 ? 1e-2 * sin(1e15 * (x[0] + 1.001) * (2 + x[1])) : 0);
 }
 
-/* Of the sum, written so that a tie of x0 and x1 has no gradient. */
+/* The gradient of the sum, written so that it is wrong at a tie of x0 and x1. */
 static int tied(void *ctx, const double *x, double *grad)
 {
     (void)ctx;
@@ -399,7 +398,8 @@ static void seams_are_no_faults(void **state)
     assert_false(on_seam(clamped, -1, -1));
     assert_false(on_seam(wrong, 0.25, 0.25));
     assert_false(on_seam(wrong, -1, 1));
-    assert_false(on_seam_of(hidden, wrong, -1, -1)); /* where nothing can be told, nothing is right */
+    /* where nothing can be decided, nothing counts as right */
+    assert_false(on_seam_of(hidden, wrong, -1, -1));
 }
 
 int main(void)

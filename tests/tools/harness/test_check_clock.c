@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_check_clock.c - the clock of the conformance kit: it stands still while others have the processor, so
- * that what a test looks at does not depend on the load of the machine; it goes on in a pause, so that what
- * hangs is found. */
+/* test_check_clock.c - the clock of the conformance kit stops while others have the processor, so that the
+ * coverage of a test does not depend on the load; it continues while sleeping, so that hangs are found. */
 #define _GNU_SOURCE 1
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +35,7 @@ static pid_t start(int busy)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) {
             if (!busy) {
-                pause(); /* one that wakes again and again waits for the crowded processor instead */
+                pause(); /* a process that wakes up often would wait for the busy processor instead */
             }
         }
     }
@@ -49,7 +48,7 @@ static void end(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-/* On one processor with three busy processes a quarter of the time is one's own. */
+/* Among three busy processes on one processor, a quarter of the time is one's own. */
 static void crowd(pid_t others[OTHERS], cpu_set_t *before)
 {
     cpu_set_t one;
@@ -102,8 +101,7 @@ static void pause_counts(void **state)
     assert_true(ds_check_worked() - before >= 0.05);
 }
 
-/* Of another process: one that computes beside others has a part of the time, one that sleeps has all
- * of it. */
+/* For another process: if it computes next to others, a part of the time counts; if it sleeps, all of it. */
 static void of_another(void **state)
 {
     (void)state;

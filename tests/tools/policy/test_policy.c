@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy.c - policies in files: what is read is the network that ppo and sac act with, the formula of
- * docs/optimizers.md gives the same action, and a file that lacks something or does not fit together is
- * told in one line. */
+/* test_policy.c - policies in files: reading gives the network that ppo and sac act with, the formula of
+ * docs/optimizers.md gives the same action, and a file that is incomplete or inconsistent is refused with one
+ * line. */
 #include "methods/rl/actor_critic.h"
 #include "methods/rl/policy_file.h"
 #include "methods/rl/soft_actor_critic.h"
@@ -21,7 +21,7 @@
 
 enum { OBS = 5, ACT = 3, FEATURES = OBS + 1, HORIZON = 40, TRIES = 50 };
 
-/* A network and an environment that it could belong to. */
+/* A network and an environment that fits it. */
 typedef struct learner {
     ds_steps_info info;
     ds_objective_steps episodes;
@@ -36,7 +36,7 @@ typedef struct learner {
     ds_host host;
 } learner;
 
-/* Bounds are the same in all steps, or not. */
+/* Bounds are the same in all steps, or differ. */
 static void learner_open(learner *l, int same)
 {
     memset(l, 0, sizeof *l);
@@ -150,7 +150,7 @@ static void must_read(const learner *l, ds_policy *p)
 
 /* ---- the network that acts ---- */
 
-/* What the optimizers make of an observation. */
+/* The features that the optimizers compute from an observation. */
 static void features(const learner *l, const double *obs, uint64_t step, float *out)
 {
     for (size_t k = 0; k < FEATURES; k++) {
@@ -167,7 +167,7 @@ static double to_units(const learner *l, uint64_t step, size_t k, double a)
     return (1.0 - u) * l->lower[step * ACT + k] + u * l->upper[step * ACT + k];
 }
 
-/* The mean action of the optimizer, and how far actions are drawn from it. */
+/* The mean action of the optimizer, and the standard deviation of its actions. */
 static void act(learner *l, const double *obs, uint64_t step, double *action, double *deviation)
 {
     float z[FEATURES], a[ACT];
@@ -204,7 +204,7 @@ static void compare(learner *l)
             least = fmin(least, wanted[k]);
         }
     }
-    assert_true(worst < 2e-6); /* of single precision */
+    assert_true(worst < 2e-6); /* in single precision */
     assert_true(largest > 0.5 && least < -0.5);
     ds_policy_free(&p);
 }
@@ -225,7 +225,7 @@ static void test_same_network(void **state)
     }
 }
 
-/* Drawn actions: around the mean, as far as those of the optimizer. */
+/* Random actions have the mean and deviation of those of the optimizer. */
 static void test_noise(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void test_noise(void **state)
         double mean[ACT], deviation[ACT], action[ACT], sum = 0.0, squares = 0.0;
         learner_open(&l, 1);
         learn_ppo(&l, MLP_TANH, sde, 1);
-        l.s.range = 50.0; /* nothing is cut */
+        l.s.range = 50.0; /* nothing is clipped */
         must_read(&l, &p);
         act(&l, obs, 3, mean, deviation);
         for (int i = 0; i < DRAWS; i++) {
@@ -266,7 +266,7 @@ static ds_array array_of(const ds_npz_reader *z, const char *name)
     return a;
 }
 
-/* docs/optimizers.md, line by line, of the arrays alone. */
+/* docs/optimizers.md line by line, from the arrays alone. */
 static void formula(const ds_npz_reader *z, const double *obs, double t, double *action)
 {
     ds_array mean = array_of(z, "obs_mean"), variance = array_of(z, "obs_variance"),
@@ -369,9 +369,9 @@ static void test_texts(void **state)
 
 /* ---- files that are wrong ---- */
 
-/* A small policy of one layer, with one array left out, or made otherwise. */
+/* A small policy of one layer, with one array missing or changed. */
 typedef struct change {
-    const char *name, *word; /* of the array; in the message */
+    const char *name, *word; /* name of the array; text expected in the message */
     const char *descr;       /* NULL = left out */
     uint32_t ndim;
     uint64_t shape[2];
@@ -507,7 +507,7 @@ static void test_wrong_files(void **state)
     make_small(&z, NULL);
     assert_int_equal(ds_policy_parse(&p, copy_of(&z), z.bytes, "f.npz", &e), 0);
     ds_policy_free(&p);
-    /* Cut anywhere, it is damaged; a changed bit of an array is found. */
+    /* A truncated file is damaged, and so is one with a changed bit. */
     for (size_t bytes = 0; bytes < z.bytes; bytes += 37) {
         must_refuse(&z, bytes, "damaged");
     }
@@ -521,7 +521,7 @@ static void test_wrong_files(void **state)
     }
 }
 
-/* Which environment it is for. */
+/* The check that a policy belongs to an environment. */
 static void test_check(void **state)
 {
     ds_npz_memory z;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 of a bench at random moments: the same command again, killed again, at last gives the records of an
-# undisturbed bench. RUNS, BUDGET, KILLS and ONLY are set by the slow version of this test.
+# kill -9 of a bench at random moments: repeating the command, which is killed again, finally gives the records of an
+# undisturbed bench. The slow version of this test sets RUNS, BUDGET, KILLS and ONLY.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 : "${RUNS:=2}" "${BUDGET:=30}" "${KILLS:=5}" "${LONGEST:=1200}" "${ONLY:=*/cmaes */adam */small}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost merge` with parts that are at work, damaged, read-only, from other machines, or of something else.
+# `dshost merge` with parts that are running, damaged, read-only, from other machines, or of another experiment.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 cd "$tmp" || exit 99

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost bench` under mpirun: the records of one process; ranks that die; errors that are said once.
+# `dshost bench` under mpirun: the same records as with one process; ranks that die; errors printed once.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 : "${RUNS:=1}" "${BUDGET:=20}" "${ONLY:=*/cmaes */adam}"
@@ -12,7 +12,7 @@ if ! command -v mpirun >/dev/null || [ ! -f "$DS_TOP_BUILD/tools/ranks/.libs/ran
 fi
 OMPI_ALLOW_RUN_AS_ROOT=1
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# What MPI itself does not release is not ours.
+# Ignore leaks of MPI itself.
 LSAN_OPTIONS=detect_leaks=0
 ASAN_OPTIONS=detect_leaks=0
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM LSAN_OPTIONS ASAN_OPTIONS
@@ -57,14 +57,14 @@ status 0 "a dry run is done by one rank" ranks 2 bench slow.ini --dry-run --skip
 [ "$(grep -c '^analytic/cmaes' "$tmp/out")" -eq 1 ]
 result $? "and printed once"
 
-# A wait for ever would be ended by timeout, with status 124.
+# timeout ends an endless wait with status 124.
 got=0
 sed 's/^dim = 5/dim = 6/' all.ini >other.ini
 ranks 3 bench other.ini --only "$ONLY" --out four >"$tmp/out" 2>"$tmp/err" || got=$?
 [ $got -eq 3 ] && [ "$(grep -c '^dshost: error: four holds runs of' "$tmp/err")" -eq 1 ]
 result $? "what rank 0 refuses ends the job"
 
-# A rank that is killed: it may take the job with it; the same command again goes on.
+# A killed rank may end the job; running the command again continues.
 "$dshost" bench slow.ini --out slow1 >"$tmp/out" 2>"$tmp/err"
 # children PID: its child processes.
 children() {
@@ -73,7 +73,7 @@ children() {
 stores() {
     find slow3 -name run.sqlite 2>/dev/null | wc -l
 }
-# last_rank PID: that of the job in the background; mpirun is below the shell of the function and timeout.
+# last_rank PID: the last rank of the background job; mpirun is a descendant of the shell of the function and of timeout.
 last_rank() {
     for rank in $(children "$(children "$(children "$1" | tr -d ' ')" | tr -d ' ')"); do :; done
     echo "$rank"
@@ -97,7 +97,7 @@ result $? "ranks were killed"
 status 0 "the same command again" ranks 3 bench slow.ini --out slow3
 same_bench "nothing is lost" slow1 slow3
 
-# With a flag that keeps the job alive others do the runs of a rank that is gone.
+# With a flag that keeps the job alive, other ranks do the runs of a dead one.
 recover='--mca orte_enable_recovery 1'
 DS_RANK_TIMEOUT=5
 export DS_RANK_TIMEOUT

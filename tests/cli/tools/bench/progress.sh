@@ -4,12 +4,12 @@
 . "$(dirname "$0")/../../lib.sh"
 cd "$tmp" || exit 99
 
-# on_terminal COLUMNS COMMAND: runs it on a terminal of that width; what it shows goes to $tmp/shown, a line for each
-# state of the progress line.
+# on_terminal COLUMNS COMMAND: runs it on a terminal of that width and writes every state of the progress line as a line
+# to $tmp/shown.
 on_terminal() {
     TERM=xterm script -qec "stty cols $1; $2" /dev/null </dev/null 2>"$tmp/err" | tr -d '\n' | tr '\r' '\n' | sed 's/\x1b\[K//g' >"$tmp/shown"
 }
-# The lines of a run that is at work, as long as they may be.
+# The lines of a current run, at their full length.
 whole='^\(faulty cmaes seed 4242: \)\{0,1\}[0-9]*/30000\(, best \(loss \)\{0,1\}[0-9.e+-]*\)\{0,1\}\(, \([0-9.]*\(\/s\| evaluations\/s\)\|first evaluations running\)\)\{0,1\}, \([0-9:]*\(s\|h\|d\)\{0,1\}\|[0-9a-z :]*\|?\) left$'
 if ! command -v script >/dev/null || ! script -qec true /dev/null </dev/null >/dev/null 2>&1; then
     skip "there is no script(1) that makes terminals"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_gradients_slow.sh - the power of grad.difference: every fault of tests/bad/gradients and impure at ten seeds is refused, right
-# gradients of many kinds and all of our environments are not, with the shares of quotients that agree, show a kink, cannot
-# be decided and disagree. A table of each is printed. SEEDS="1 2" takes other seeds.
+# check_gradients_slow.sh - the power of grad.difference at ten seeds: it refuses every fault of tests/bad/gradients and impure,
+# but no right gradient of many kinds and no bundled environment. Prints a table of each with the shares of quotients that
+# agree, show a kink, cannot be decided, or disagree. SEEDS="1 2" selects other seeds.
 . "$(dirname "$0")/../../lib.sh"
 bad=$DS_TOP_SRC/tests/bad
 seeds=${SEEDS:-1 2 3 4 5 6 7 8 9 10}
@@ -36,7 +36,7 @@ for name in $(bad_ids gradients) $(bad_ids impure); do
     *) test=grad.difference ;;
     esac
     fault "$name" $test "$name"
-    # The same in single precision, as far as such numbers resolve it, and with other numbers of variables.
+    # The same in single precision, as far as it resolves the fault, and with other numbers of variables.
     case $name in
     one_component | first_zero | last_zero | exchanged | scaled | clamped | wrong_sign | stale | wrong_outside | half_space)
         fault "${name}_single" grad.difference "$name" -DBAD_REAL=float

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_plugins.sh - every plugin of the tree passes the conformance kit: one of each family the whole of it, the others,
-# and under sanitizers all, the tests that need few evaluations. With CHECK_ALL set (make check-slow) the whole of it for all.
+# check_plugins.sh - every bundled plugin passes the conformance kit: one of each family all tests; the others, and all under
+# sanitizers, the tests that need few evaluations. With CHECK_ALL set (make check-slow), all plugins pass all tests.
 . "$(dirname "$0")/../../lib.sh"
 all=${CHECK_ALL-}
 some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure.want,pure.process,rl,scene,search.stop,search.repeat,search.quiet
@@ -9,7 +9,7 @@ some=load,desc,inst.errors,inst.extensions,env.info,eval.buffers,eval.quiet,pure
 for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*.so; do
     [ -e "$so" ] || continue
     id=$(basename "$so" .so)
-    # torus, fluid, beam, cloth_throw and spring_cage have the engines of these.
+    # torus, fluid, beam, cloth_throw and spring_cage use the same engines.
     tests=$some
     case $id in
     assembly | chopsticks | move | pinch | rollingpin | rope | table | triplemove | writer | \
@@ -36,7 +36,7 @@ for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*
         set -- "$@" $(awk '$2 == "=" && $1 == "duration" { printf "--set env.duration=%.4g ", $3 / 5 }
             $2 == "=" && $1 == "steps" { printf "--set env.steps=%d ", ($3 > 0 ? $3 / 5 : 5) }' "$tmp/help")
         case $id in
-        # fluid steps as torus does; these have an engine that another plugin tries in other processes.
+        # fluid steps like torus; the engine of these is tested in other processes with another plugin.
         fluid) tests=${tests%,rl,*},${tests#*,rl,} ;;
         beam | flip | pendulum_id | realtosim | rigid_mass) tests=${tests%,pure.process,*},${tests#*,pure.process,} ;;
         sac) set -- "$@" --set opt.hidden=16 --set opt.batch=16 ;;
