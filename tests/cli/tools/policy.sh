@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# policy.sh - what ppo and sac have learned lies in the run's folder, is the same for every way to run and after
-# kill -9 and resume, and runs again with other parameters, starts and noise; other optimizers leave files the
-# same way; and every error that a user or an author can make is one line.
+# policy.sh - the policy learned by ppo and sac is in the run's folder, is the same for every way to run and after
+# kill -9 and resume, and can be played with other parameters, starts and noise; other optimizers save files in the
+# same way; and every error of a user or an author gives one line.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 faulty_rl=$DS_TOP_BUILD/tests/plugins/.libs/faulty_rl.so
 saver=$DS_TOP_BUILD/tests/plugins/.libs/saver.so
 
-# flags OPT: of a short run that leaves a policy, and that of its best trial; episodes of 12 steps of 2 ms.
+# flags OPT: flags of a short run that saves a policy, that of its best trial; episodes of 12 steps of 2 ms.
 flags() {
     case $1 in
     ppo) more="--set opt.episodes=8" ;;
@@ -82,7 +82,7 @@ is=$?
 [ $is -eq 130 ] && "$dshost" eval --policy stopped >out 2>err && grep -q '^policy .*: sac .* after [1-9]' out
 result $? "a run stopped by Ctrl-C leaves the policy so far (status $is)"
 
-# ---- it runs again ----
+# ---- playing a policy ----
 "$dshost" run --env cartpole_gym --set env.start=random --opt ppo --budget 120 --pictures no --out gym >out 2>err
 result $? "cartpole_gym with ppo"
 good "eval --policy" eval --policy gym
@@ -126,14 +126,14 @@ good "all that eval does with a point" eval --policy gym --seeds 2 --metrics --t
 [ -s t.npz ] && [ -s p.png ]
 result $? "frames and a picture"
 
-# The episode is the point: the loss of its actions is that of a table of episodes.
+# An episode defines a point: the loss of its actions equals that in the table of episodes.
 good "one of the episodes" eval --policy gym --seeds 5 --json
 loss=$(sed 's/.*"loss": \([^,]*\),.*/\1/' out)
 good "the same in a table" eval --policy gym --seeds 5,6 --json
 [ -n "$loss" ] && grep -q "\"seed\": 5,[^}]*\"loss\": $loss[,}]" out
 result $? "has the same loss, $loss"
 
-# ---- what users do wrong ----
+# ---- errors of users ----
 bad 3 "gym/policy.npz: a policy for cartpole_gym, not for pendulum" eval --env pendulum --policy gym
 "$dshost" run --env analytic --opt rand --budget 5 --pictures no --out none >out 2>err
 bad 3 "none: the run has no policy" eval --policy none
@@ -193,7 +193,7 @@ result $? "they are the same"
 sed -n '/"files"/,/]/p' files-true/summary.json | tr -d ' \n' >out
 has '"files":["state.txt","settings.npz","empty"]' "summary.json names them"
 
-# A killed run goes on: while it repeats its record an old file does not replace a younger one.
+# A killed run resumes: while it replays its record, an old file does not replace a newer one.
 "$dshost" run --env analytic --opt "$saver" --seed 3 --budget 60 --pictures no --out replay --set opt.wait=0.03 \
     --set opt.watch="$tmp/replay/state.txt" >out 2>err &
 pid=$!
@@ -214,7 +214,7 @@ cut -d' ' -f2- files-true/state.txt >b
 cmp -s a b
 result $? "and is the one of a whole run at the end"
 
-# ---- what authors do wrong ----
+# ---- errors of authors ----
 wrong() { # wrong FAULT TEXT ISOLATED...: the run ends with one line.
     text=$2
     fault=$1

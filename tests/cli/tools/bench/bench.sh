@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost bench`: files and their errors, runs that are ordinary runs, failures, resuming, growing, shards
+# `dshost bench`: files and their errors, runs that are ordinary runs, failures, resuming, extending, shards
 # and merge.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
@@ -63,7 +63,7 @@ bad 3 "f.ini: contains settings for one run, not an experiment: use dshost lands
 bad 3 "f.ini:3: more than 1000 names" bench f.ini
 ini '[bench]|envs=analytic atlantis|opts=rand poseidon nereus'
 bad 4 "f.ini: cannot be loaded: environment atlantis, optimizers poseidon nereus; install them, or leave them out" bench f.ini
-# A copy elsewhere finds no module for MPI, unless one is installed.
+# A copy elsewhere does not find the MPI module, unless one is installed.
 cp "$dshost" alone
 env OMPI_COMM_WORLD_RANK=0 ./alone bench f.ini --skip-missing >"$tmp/out" 2>"$tmp/err"
 if [ $? -eq 4 ]; then
@@ -73,7 +73,7 @@ else
     skip "under mpirun without the module: it is installed"
 fi
 rm -rf alone results
-# No cell matches, after all names, plugins and parameters have been looked at.
+# No cell matches; reported after all names, plugins and parameters were checked.
 for f in "$DS_TOP_SRC"/examples/paper/*.ini "$DS_TOP_SRC"/examples/paper/*/*.ini; do
     grep -q "^\[bench\]" "$f" || continue
     refuses 2 'matches none' "$(basename "$f") is understood" "$dshost" bench "$f" --only 'nothing/*' --skip-missing
@@ -118,7 +118,7 @@ result $? "and it says so"
 status 0 "all of it for COCO" "$dshost" export results/cheap --format coco --out cc
 [ "$(find cc -name '*.info' | wc -l)" -eq 36 ] && [ ! -e cc/export.json ] && grep -q '"env": *"pinball16"' cc.json
 result $? "a folder for each optimizer, with all environments"
-# One of all runs on an environment has reached the best value.
+# One of the runs on an environment has reached the best value.
 for f in 1 2 3 4 5 6; do
     cat cc/*/bbobexp_f${f}_i1.info
 done | grep -o '|[^,]*' | grep -c '^|0.0e+00$' >zeros

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost bench` in a folder that holds an experiment already: what may change, what is kept, what is refused;
+# `dshost bench` in a folder that already holds an experiment: what may change, what is kept, what is refused;
 # estimates; signals.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
@@ -13,7 +13,7 @@ some() {
     *sphere*) printf '[env sphere]\nplugin = analytic\ndim = %s\n' "$3" >>"$1" ;;
     esac
 }
-# waits FOR COMMAND...: until the command succeeds, at most FOR tenths of a second.
+# waits FOR COMMAND...: waits until the command succeeds, at most FOR tenths of a second.
 waits() {
     most=$1
     shift
@@ -141,13 +141,13 @@ status 0 "a shard" "$dshost" bench seeds.ini --out shard --shard 1/2
 bad 2 "shard holds runs of seeds 1000 to 1001, which bench.ini would lose with seeds 1002 to 1003: keep the first seed of a shard" \
     bench seeds.ini --out shard --shard 1/2 --seed 1002
 
-# ---- an environment that cannot be made ----
+# ---- an environment that cannot be created ----
 printf '[bench]\nenvs = faulty analytic\nopts = rand\n[env faulty]\nplugin = %s\nfault = error\nstage = create\n' "$faulty" >create.ini
 "$dshost" bench create.ini --dry-run >"$tmp/out" 2>"$tmp/err"
 [ $? -ne 0 ] && grep -q '^dshost: error: faulty: ' "$tmp/err" && grep -q '^analytic/rand' "$tmp/out"
 result $? "--dry-run ends with its status, after all others"
 
-# ---- at work ----
+# ---- while runs are active ----
 cat >two.ini <<END
 [bench]
 envs = analytic faulty

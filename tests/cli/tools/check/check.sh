@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check.sh - the conformance kit: every plugin below tests/bad fails the test that its sin breaks, sound plugins
-# pass all of a known number of tests, and the command keeps its contract (TAP, JSON, exit status).
+# check.sh - the conformance kit: every plugin below tests/bad fails the test for its fault, correct plugins pass a known
+# number of tests, and the command keeps its contract (TAP, JSON, exit status).
 . "$(dirname "$0")/../../lib.sh"
 bad=$DS_TOP_SRC/tests/bad
 cd "$tmp" || exit 99
 
-# plugin, the test it must fail, exit status, flags
+# plugin, the test that it must fail, exit status, flags
 while read -r id test status flags; do
     if ! compile_bad "$id" > out 2> err; then
         result 1 "$id compiles"
@@ -228,7 +228,7 @@ result $? "a wrong derivative is named"
 compile_bad lanes_sound && "$dshost" check ./lanes_sound.so --only rl > out 2> err && grep -q '^# 4 of 4 lanes at once' out
 result $? "sound lanes pass"
 
-# A sin fails the tests of its own promise and no others.
+# A fault fails the tests for its own guarantee and no others.
 for id in wrong_gradient leaks_file prints maximises half_squares batch_warm limit_terminates lane_next lane_begin lane_number task_truncates \
 	unknown_end steps_truncated same_names loud_residual leaves_thread four_threads odd_want one_component clamped mode_with_threads \
 	batch_gradient batch_of_many one_of_many wrong_part mask_with_threads short_scene; do
@@ -242,7 +242,7 @@ is=$?
 [ $is -eq 4 ] && [ ! -s out ] && grep -qx "dshost: error: same_names: ds.env.variables/1: variables 0 and 2 are both called 'push.x': names must be unique" err
 result $? "two variables of one name are refused in one line, status 4"
 
-# ---- a crash or a hang says at which x, so that it can be repeated ----
+# ---- a crash or a hang is reported with its x, so that it can be repeated ----
 "$dshost" check ./hangs_at_gradient.so --only grad --timeout-s 1 > out 2> err
 grep -qE '^# it was in evaluate\(\); to evaluate this point alone: dshost eval --env ./hangs_at_gradient.so --gradient --x -?[0-9.]*,-[0-9.]*,-?[0-9.]*$' out
 result $? "a hang that only a gradient brings: the point is told"
@@ -267,7 +267,7 @@ for isolation in process none; do
     result $? "a sum of steps does not wrap, --isolation $isolation"
 done
 
-# Sound plugins, and how many tests they pass: a test that vanishes from the kit shows here.
+# Correct plugins, and how many tests they pass: a test that is missing from the kit shows here.
 "$dshost" check analytic > out 2> err
 is=$?
 [ $is -eq 0 ] && grep -qx '1\.\.55' out && [ "$(grep -c '^ok ' out)" -eq 55 ] && grep -qx 'TAP version 13' out
@@ -305,7 +305,7 @@ result $? "a scene may end with its episode, and that is told"
 grep -q '^# the scene has 2 frames, but the episode takes all of its 3 control steps: expected steps + 1 = 4$' out
 result $? "but not before it"
 
-# A team of threads may live until destroy(), and what depends on parameters is found where they are given.
+# A team of threads may live until destroy(); faults that depend on parameters are found when these are set.
 "$dshost" check torus --set env.preset=small --only eval.threads > out 2> err
 result $? "torus joins its team of threads in destroy()"
 compile_bad hidden_gradient > out 2> err
@@ -318,7 +318,7 @@ result $? "a hidden wish for gradients is found with --set, too"
 grep -q '^# .*: 1e-09 apart, but info() reports a tolerance of 1e-12' out
 result $? "how far the answers of an inexact environment are apart"
 
-# An instance for each process, whatever it does there; and answers that are exact to a tolerance.
+# One instance per process, whatever it does there; and results that are exact up to a tolerance.
 alone=$DS_TOP_BUILD/tests/plugins/.libs/alone.so
 "$dshost" check "$alone" > out 2> err
 result $? "an environment that wants a process for each instance passes"
@@ -383,7 +383,7 @@ result $? "and so is one of the other section"
 "$dshost" check analytic --only grad.difference > out 2> err
 grep -q '^# [0-9]* quotients along single components: 100 % agree, 0 % show a kink' out
 result $? "how many quotients could be used"
-# rand looks at should_stop() itself before it asks: that is no breach that would hide the test.
+# rand calls should_stop() before it evaluates: this is not a breach that would hide the test.
 "$dshost" check rand --only search.interrupt > out 2> err
 grep -q '^# 1 passed, 0 failed, 0 skipped' out
 result $? "a search that asks should_stop() itself is tested for interruption"
