@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_gradient.sh - what the conformance kit says about gradients: every fault of tests/bad/gradients is refused, what
-# is right passes, and what cannot be decided is said. check_gradients_slow.sh has more seeds and our own environments.
+# check_gradient.sh - the conformance kit on gradients: it refuses every fault of tests/bad/gradients, passes right ones, and
+# reports what it cannot decide. check_gradients_slow.sh has more seeds and the bundled environments.
 . "$(dirname "$0")/../../lib.sh"
 bad=$DS_TOP_SRC/tests/bad
 cd "$tmp" || exit 99
 
-# ---- gradients: no fault passes at any seed, what is right does at all, and what cannot be decided is said ----
+# ---- gradients: no fault passes at any seed, right ones pass at all, and undecidable ones are reported ----
 for id in one_component half_term first_zero last_zero first_step last_step wrong_sign exchanged scaled stale \
 	right_at_start clamped wrong_outside adds_up wrong_gradient one_single half_space near_bounds second_call \
 	transposed rare_sign wrong_weight needs_loss deaf_to_noise; do
@@ -50,7 +50,7 @@ result $? "the command that check prints shows one of them"
 "$dshost" check ./declared.so --only grad > out 2> err && grep -qE '^# [1-9][0-9]* of [0-9]* points with a loss have no gradient \(' out &&
     grep -qx '# the descriptor declares points without a gradient (DS_ENV_GRADIENT_HOLES)' out
 result $? "points without a gradient that are declared are no fault, and their share is printed"
-# ---- gradients that are right where each is looked at for the first time ----
+# ---- gradients that are right at the first request of each point ----
 while read -r id test text; do
     accepted=
     compile_bad "$id" || accepted=" all: it does not compile"
@@ -77,17 +77,17 @@ done << 'END'
 first_of_many ^# [1-9][0-9]* of the errors are below 1e-6 of a component, but most other components of the same gradient are exact to 2e-09$
 one_component ^# component 13 of the gradient is .*: 1\.001 times what it should be$
 first_zero ^# component 0 of the gradient is 0 at
-first_zero ^# hint: 0 is where nothing was added
+first_zero ^# hint: a component of 0 was never added to
 first_zero ^# hint: only the first components are wrong: check the terms of the first step
 last_zero ^# component 39 of the gradient is 0 at
 exchanged ^# hint: components 13 and 39 are exchanged
 scaled ^# hint: all of them are 1\.001 times what they should be
 scaled ^# \.\.\. 40 of 40 components are wrong
-stale ^# hint: asked for twice at one point, the gradient is another one
+stale ^# hint: two requests at one point give different gradients
 right_at_start ^# hint: it is right at the start point and nowhere else
-clamped ^# hint: it is wrong where variables are at their bounds only
+clamped ^# hint: it is wrong only where variables are at their bounds
 deaf_to_noise ^# component [0-9]* of the gradient is .* at random point [0-9]*[13579], with noise, the difference quotient
-deaf_to_noise ^# hint: it is wrong with noise only
+deaf_to_noise ^# hint: it is wrong only with noise
 deaf_to_noise ^# hint: it has noise: add --config F.ini, with the lines \[run\] and noise_key = 12345$
 END
 "$dshost" check ./clamped.so --only grad --seed 3 > out 2> err
@@ -143,7 +143,7 @@ rough static 'uint64_t a, b; memcpy(&a, x, 8); memcpy(&b, x + 1, 8); return (dou
     grep -qE '^ok 1 - grad.difference: .* # SKIP cannot decide: only [0-9.]+ % of [0-9]+ quotients are usable' out
 result $? "noise: nothing is decided, and that is said"
 
-# ---- ties: what is right beside x is no fault; what is wrong at a bound is ----
+# ---- ties: a gradient that is right next to x is not a fault; one that is wrong at a bound is ----
 # A stop at 0.5, reached exactly at the start point and at corners: the gradient there is none of both sides, as that of
 # |a - b| written as two clamps.
 rough tie 'double s = x[0] + x[1]; return x[0] * x[0] + (s > 0 ? s : 0) - (s < 0 ? -s : 0);' 'g[i] = (i == 0 ? 2 * x[0] : 0) + (x[0] + x[1] != 0);'
