@@ -11,7 +11,7 @@
 #include "bench/bench.h"
 #include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/rigid.h"
-#include "engines/physics/smoke/plain.h"
+#include "tests/envs/engines/physics/smoke/smoke_plain.h"
 #include "engines/physics/smoke/smoke.h"
 
 enum { N = 110, FIELD = N * N, SWEEPS = 6, STEPS = 99, ROUNDS = 5, ROLL = 1920, MOST = 512 };

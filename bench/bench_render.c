@@ -9,11 +9,12 @@
 #include <time.h>
 
 #include "bench/bench.h"
-#include "engines/rendering/render/dibr/dibr.h"
+#include "engines/rendering/render/dibr.h"
 #include "engines/rendering/render/image.h"
-#include "engines/rendering/render/light.h"
-#include "engines/rendering/render/softras_internal.h"
+#include "engines/rendering/render/mesh.h"
+#include "engines/rendering/render/softras.h"
 #include "engines/rendering/render/splat.h"
+#include "tests/envs/engines/rendering/render/softras_plain.h"
 
 enum { ROUNDS = 7, MOST_FACES = 20000 };
 

@@ -39,8 +39,8 @@ engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/physics/smoothing/libdistance.la $(engines)/ffi/libforeign.la $(engines)/physics/chain/libchain.la $(engines)/physics/contact/libcontact.la \
-	$(engines)/physics/penalty/libpenalty.la $(engines)/physics/cloth/libcloth.la $(engines)/physics/soft/libsoft.la $(engines)/rendering/swept/libswept.la \
-	$(engines)/rendering/film/libfilm.la $(engines)/physics/fem/libfem.la $(engines)/physics/control/libcontrol.la \
+	$(engines)/physics/penalty/libpenalty.la $(engines)/physics/cloth/libcloth.la $(engines)/physics/soft/libsoft.la $(engines)/rendering/observation/libobserved.la \
+	$(engines)/rendering/observation/libobservation.la $(engines)/physics/fem/libfem.la $(engines)/physics/control/libcontrol.la \
 	$(engines)/rendering/render/librender.la $(engines)/rendering/render/libreadpng.la $(engines)/physics/mpm/libtasks.la \
 	$(engines)/physics/rigid/librigid.la $(engines)/physics/pendulum/libpendulum.la \
 	$(engines)/physics/pendulum/libcompound.la $(engines)/data/librecording.la $(engines)/physics/throw/libthrow.la $(engines)/physics/billiards/libbilliards.la $(engines)/physics/smoke/libsmoke.la \
@@ -61,7 +61,11 @@ if HAVE_CMOCKA
 	%D%/envs/engines/physics/mpm/mpm_random.h \
 	%D%/envs/engines/physics/mpm/mpm_support.c \
 	%D%/envs/engines/physics/mpm/mpm_support.h \
+	%D%/envs/engines/physics/smoke/smoke_plain.c \
+	%D%/envs/engines/physics/smoke/smoke_plain.h \
 	%D%/envs/engines/rendering/render/render_cases.h \
+	%D%/envs/engines/rendering/render/softras_plain.c \
+	%D%/envs/engines/rendering/render/softras_plain.h \
 	%D%/support/rigid_cases.c \
 	%D%/support/rigid_cases.h \
 	%D%/envs/engines/physics/fem/everything.c \
@@ -119,7 +123,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/physics/fem/test_fem_episode %D%/envs/engines/physics/fem/test_fem_gradient \
 	%D%/envs/engines/physics/fem/test_fem_laws %D%/envs/engines/physics/fem/test_fem_recorded \
 	%D%/envs/engines/physics/fem/test_fem_mesh \
-	%D%/envs/engines/rendering/film/test_film %D%/envs/engines/physics/mpm/test_mpm_bad \
+	%D%/envs/engines/rendering/observation/test_frames %D%/envs/engines/physics/mpm/test_mpm_bad \
 	%D%/envs/engines/physics/mpm/test_mpm_golden %D%/envs/engines/physics/mpm/test_mpm_golden_fast \
 	%D%/envs/engines/physics/mpm/test_mpm_laws %D%/envs/engines/physics/mpm/test_mpm_parts \
 	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/physics/mpm/test_mpm_tools \
@@ -134,7 +138,7 @@ check_PROGRAMS += \
 	%D%/envs/test_box %D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_cartpole_gym \
 	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
-	%D%/envs/smoothing/test_score %D%/envs/test_swept_scenes %D%/envs/test_drawn_objects %D%/envs/engines/data/test_recording %D%/envs/test_vector_math \
+	%D%/envs/smoothing/test_score %D%/envs/test_observed_scenes %D%/envs/test_drawn_objects %D%/envs/engines/data/test_recording %D%/envs/test_vector_math \
 	%D%/envs/engines/kit/test_team %D%/envs/engines/kit/test_memory_share \
 	%D%/envs/test_double_pendulum %D%/envs/test_identification %D%/envs/test_pendulum_regression %D%/envs/test_cube_throw %D%/envs/test_billiards
 %C%_envs_engines_physics_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/physics/mpm/test_mpm_golden.c

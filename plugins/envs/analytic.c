@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* analytic - test functions with known optimum and exact gradient, for optimizers, the host and its tests.
- * One evaluation is one function value; noise and failures can be added to it. */
+/* analytic.c - test functions with known optimum and exact gradient, for optimizers, the host and its tests.
+ * One evaluation is one function value; noise and failures can be added. */
 #include "common/number.h"
 #include "engines/functions/bbob.h"
 #include "engines/functions/functions.h"
-#include "engines/functions/squares.h"
 #include "engines/kit/bundled.h"
 
 #include <diffsim/helper/random.h>
@@ -17,17 +16,17 @@ static const char *const optimum_choices[] = {"random", "origin", "textbook", NU
 
 static const ds_param *const params[] = {
     DS_ENUM("function", "sphere", fn_names,
-            "Which function. rugged, plateau and valley live in [-1, 1]^n, branin, hartmann3, hartmann6 and "
-            "camel6 in the box of the literature, all others in [-5, 5]^n. bbob_fN is function N of the BBOB "
-            "suite."),
+            "Which function. rugged, plateau and valley are defined on [-1, 1]^n, branin, hartmann3, "
+            "hartmann6 and camel6 in the box of the literature, all others on [-5, 5]^n. bbob_fN is function "
+            "N of the BBOB suite."),
     DS_INT("dim", "0", 0, 100000, "",
-           "Number of variables; 0 = 10, or the function's own where that is fixed.",
+           "Number of variables; 0 = 10, or the function's own number if it is fixed.",
            .flags = DS_PARAM_SHAPE),
-    DS_BOOL("rotate", "false", "Turn the coordinates by a random rotation drawn from `instance`."),
+    DS_BOOL("rotate", "false", "Rotate the coordinates by a random rotation drawn from `instance`."),
     DS_ENUM("optimum", "random", optimum_choices,
-            "Where the minimum lies: random = drawn from `instance` in the middle of the box, origin = at 0, "
-            "textbook = where the literature has it. branin, hartmann3, hartmann6 and camel6 always stay "
-            "where they are; bbob_fN knows only random, as the suite draws it, and origin."),
+            "Position of the minimum: random = drawn from `instance` in the middle of the box, origin = at "
+            "0, textbook = as in the literature. branin, hartmann3, hartmann6 and camel6 are never moved; "
+            "bbob_fN supports only random, as the suite draws it, and origin."),
     DS_INT("instance", "1", 0, INT32_MAX, "",
            "Selects optimum, rotation and bumps (not the seed of the run)."),
     DS_LIST("lower", "", -1e100, 1e100, 0, "",
@@ -52,7 +51,7 @@ typedef struct analytic {
     double noise, grad_noise, fail_rate;
 } analytic;
 
-/* How many variables, given parameters function, dim and rotate. */
+/* The number of variables, from parameters function, dim and rotate. */
 static ds_status choose_n(const ds_host *host, const fn_def *def, int64_t dim, int rotate, uint64_t *n)
 {
     *n = dim ? (uint64_t)dim : def->fixed_n ? def->fixed_n : DEFAULT_N;
@@ -84,7 +83,7 @@ static ds_status choose_n(const ds_host *host, const fn_def *def, int64_t dim, i
     return DS_OK;
 }
 
-/* One bound list (none, one or n values) into out[n]. */
+/* Reads a list of bounds (none, one or n values) into out[n]. */
 static void read_bound(ds_param_reader *in, const char *name, uint64_t n, const double usual[2], double *out)
 {
     uint64_t count;
@@ -163,7 +162,7 @@ static double hash_of(const double *x, uint64_t n)
     return ((double)(h >> 12) + 0.5) * 0x1p-52;
 }
 
-/* A gradient as contacts give it at times: right order of magnitude, arbitrary direction. */
+/* A misleading gradient as contacts sometimes give it: right order of magnitude, arbitrary direction. */
 static void spoil_gradient(double *g, uint64_t n, ds_random *r)
 {
     double length = 0, norm = 0;
@@ -178,7 +177,8 @@ static void spoil_gradient(double *g, uint64_t n, ds_random *r)
     }
 }
 
-/* Noise and failures. Apart: a function value takes a few nanoseconds, and most are asked for without. */
+/* Adds noise and failures. Kept separate, because a function value takes a few nanoseconds and most
+ * evaluations have neither. */
 __attribute__((noinline)) static void disturb(const analytic *a, ds_eval *io, double *g)
 {
     if (a->fail_rate > 0 && hash_of(io->x, a->kit.n) < a->fail_rate) {
@@ -274,16 +274,15 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Test functions with known optimum and exact gradient.",
     .description =
-        "Placed as f(x) = F(s Q (x - x_opt) + z_opt) with a seeded optimum x_opt and rotation Q. The "
-        "minimum is 0, except branin 0.397887, hartmann3 -3.86278, hartmann6 -3.32237, camel6 -1.03163.\n"
-        "rugged: |z|^2 + 0.3 sum(1 - cos(3.6 pi z_i)), z = 1.4 Q (x - x_opt). plateau: 1 minus the highest "
-        "of seven Gaussian bumps (one of height 1, six of 0.5), almost flat between them. valley: "
-        "Rosenbrock/100, z = 2 Q (x - x_opt) + 1.\n"
-        "bbob_f1 .. bbob_f21: functions of the noiseless BBOB suite; `instance` gives the optimum and the "
-        "rotations of the suite's instance of that number, the loss is the suite's less its f_opt.\n"
-        "sphere, ellipsoid, cigar, tablet, rosenbrock, valley, rastrigin and rugged are sums of squares and "
-        "offer their residuals.\n"
-        "noise and grad_noise act where the host passes a noise key; without one the function is exact.",
+        "Placed as f(x) = F(s Q (x - x_opt) + z_opt) with a seeded optimum x_opt and rotation Q. The minimum "
+        "is 0, except branin 0.397887, hartmann3 -3.86278, hartmann6 -3.32237, camel6 -1.03163.\nrugged: "
+        "|z|^2 + 0.3 sum(1 - cos(3.6 pi z_i)), z = 1.4 Q (x - x_opt). plateau: 1 minus the highest of seven "
+        "Gaussian bumps (one of height 1, six of 0.5), almost flat between them. valley: Rosenbrock/100, z = "
+        "2 Q (x - x_opt) + 1.\nbbob_f1 .. bbob_f21: functions of the noiseless BBOB suite; `instance` gives "
+        "the optimum and the rotations of the suite's instance of that number; the loss is the suite's minus "
+        "its f_opt.\nsphere, ellipsoid, cigar, tablet, rosenbrock, valley, rastrigin and rugged are sums of "
+        "squares and offer their residuals.\nnoise and grad_noise act if the host passes a noise key; "
+        "without one the function is exact.",
     .citation =
         "N. Hansen et al., Real-parameter black-box optimization benchmarking 2009: noiseless functions "
         "definitions, INRIA RR-6829.",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bounce - a ball is thrown at the ground (and a wall) and is to be at a target after a given time: the
+/* bounce.c - a ball is thrown at the ground (and a wall) and should be at a target after a given time; the
  * decision variables are its initial velocity. */
 #include "common/number.h"
 #include "engines/kit/bundled.h"
@@ -16,8 +16,8 @@ static const char *const losses[] = {"squared", "l2", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("variant", "warp", variants,
-            "Where defaults come from. warp: the example of Warp, 0.6 s, with a wall, without friction; "
-            "paper: 2 s, no wall, friction, thrown downward."),
+            "Set of defaults. warp: the example of Warp, 0.6 s, with a wall, without friction; paper: 2 s, "
+            "no wall, friction, thrown downward."),
     DS_INT("steps", "0", 0, 1000000, "", "Steps of an episode; 0 = 288 (warp), 960 (paper)."),
     DS_REAL("h", "0.0020833333333333333", 1e-9, 1, "s", "Time step."),
     DS_LIST("start", "-0.5,1,0", -1e6, 1e6, 3, "m", "Position of the ball at the start (y is up)."),
@@ -73,12 +73,11 @@ static ds_status check_bounce(const bounce *e, const ds_host *host)
             e->start[0], e->start[0] + e->p.radius);
     }
     double load = e->p.h * (e->p.h * e->p.ke + 2 * e->p.kd) / e->p.mass;
-    if (load > 4) { /* the limit of semi-implicit steps, as engines/physics/cloth/cloth.h has it */
-        ds_host_say(
-            host, DS_LOG_WARNING,
-            "(h^2 ke + 2 h kd) / mass = %g is above 4: contact throws the ball out instead of letting "
-            "it bounce; %s",
-            load, cure);
+    if (load > 4) { /* limit of semi-implicit steps, see engines/physics/cloth/cloth.h */
+        ds_host_say(host, DS_LOG_WARNING,
+                    "(h^2 ke + 2 h kd) / mass = %g is above 4: contact throws the ball out instead of "
+                    "letting it bounce; %s",
+                    load, cure);
     }
     double overshoot = e->p.kf * e->p.h / e->p.mass;
     if (overshoot > 1) {
@@ -139,7 +138,7 @@ static uint64_t hooks_of_bounce(const void *self, ds_hook *out)
     ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "contact_force", "N",
                     "Of ground and wall by the contact law.");
     ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
-                    "On the ball without gravity: begins as contact_force.");
+                    "Force on the ball without gravity: starts as contact_force.");
     return k;
 }
 
@@ -181,7 +180,7 @@ static double square_distance(const bounce *e, const double x[3])
     return sum;
 }
 
-/* An episode; its last position goes to x. `velocity`: all variables. */
+/* Simulates an episode; its last position goes to x. `velocity`: all variables. */
 static void throw_ball(bounce *e, const double *velocity, double x[3], int keep)
 {
     double v[3];
@@ -200,7 +199,7 @@ static ds_status simulate_bounce(void *self, ds_eval *io)
     return DS_OK;
 }
 
-/* Once more, to name the step. */
+/* Simulates again to find the step that diverged. */
 static int64_t bad_step_of_bounce(void *self, ds_eval *io)
 {
     bounce *e = self;
@@ -298,13 +297,12 @@ static const ds_desc desc = {
     .summary = "Throw a ball so that it bounces to a target.",
     .description =
         "Variables: the initial velocity (x, y, z) in m/s. Contact is a stiff spring with damping while "
-        "approaching and regularized Coulomb friction; steps are semi-implicit.\n"
-        "Along the horizontal velocities the loss is smooth; along the vertical one it has many local "
-        "minima, and because a contact begins and ends in whole steps it jumps by small amounts at most "
-        "velocities: the exact gradient is steep and often has the sign of a tooth, not of the trend.\n"
-        "No stepwise control: once the ball is thrown there are no actions.\n"
-        "Metrics: x, y, z, speed, distance to the target, energy (without that of the contact spring), "
-        "force of contact.",
+        "approaching and regularized Coulomb friction; steps are semi-implicit.\nAlong the horizontal "
+        "velocities the loss is smooth; along the vertical one it has many local minima. A contact begins "
+        "and ends in whole steps, so the loss jumps by small amounts at most velocities: the exact gradient "
+        "is steep and often has the sign of a tooth, not of the trend.\nNo stepwise control: there are no "
+        "actions after the throw.\nMetrics: x, y, z, speed, distance to the target, energy (without that of "
+        "the contact spring), force of contact.",
     .citation = "M. Macklin, Warp: a high-performance Python framework for GPU simulation and graphics, 2022 "
                 "(example bounce). " PAPER_ANTONOVA,
 };

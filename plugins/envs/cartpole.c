@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cartpole - a chain of links hangs from a cart on a rail and is to be thrown to a target: the decision
+/* cartpole.c - a chain of links hangs from a cart on a rail and should be thrown to a target; the decision
  * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
 #include "engines/physics/chain/chain.h"
 #include "engines/kit/bundled.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { PAPER = 0, NIMBLE = 1 };
-enum { AUTO = 0 }; /* first choice of an enumeration: as the variant has it */
+enum { AUTO = 0 }; /* first choice of an enumeration: the variant decides */
 enum { TIP = 0, STATE_NORM = 1, STATE_SQ = 2 };
 enum { RAIL, CART, LINK_1 };
 
@@ -19,12 +19,11 @@ static const char *const integrators[] = {"explicit", "semi-implicit", "rk4", NU
 
 static const ds_param *const params[] = {
     DS_ENUM("variant", "paper", variants,
-            "Where defaults come from. paper: cart velocity and torques bring the tip to the target. nimble: "
-            "the cart-pole example of Nimble, force on the cart, no torque, the final state is to be zero."),
+            "Set of defaults. paper: cart velocity and torques bring the tip to the target. nimble: the "
+            "cart-pole example of Nimble: force on the cart, no torque, the final state should be zero."),
     DS_INT("links", "1", 1, CHAIN_MAX_LINKS, "", "Links of the chain.", .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "100", 1, 100000, "",
-           "Steps with controls of their own; there are steps (links + 1) variables.",
-           .flags = DS_PARAM_SHAPE),
+           "Steps with their own controls; there are steps (links + 1) variables.", .flags = DS_PARAM_SHAPE),
     DS_INT("hold", "1", 1, 1000, "", "Simulation steps for which each control is held."),
     DS_LIST("h", "", 1e-9, 10, 1, "s", "Simulation step; empty = 0.02 (paper), 0.01 (nimble)."),
     DS_ENUM("control", "auto", controls,
@@ -70,19 +69,19 @@ typedef struct cartpole {
     chain *sim;
     chain_state start;
     int64_t loss;
-    uint64_t hold; /* steps of the simulation for which a control is held */
+    uint64_t hold; /* simulation steps per control */
     double scale[CHAIN_MAX_LINKS + 1], target[2];
     double *u, *u_bar; /* controls in SI units */
-    chain_state now;   /* of stepwise control */
-    /* What a sweep over its steps needs: the states before them, their actions, the adjoint of the state. The
-     * simulation steps between two of these states are made again. */
+    chain_state now;   /* in stepwise control */
+    /* Data of a sweep over the steps: the states before them, their actions, the adjoint of the state. The
+     * simulation steps between two of these states are repeated. */
     chain_state *path, bar;
     double *taken;
 } cartpole;
 
 /* ---- loss ---- */
 
-/* Distance of the tip to the target; `bar` (zeros, or NULL) gets its derivatives (0 at the target). */
+/* Distance of the tip to the target; `bar` (zeros, or NULL) receives its derivatives (0 at the target). */
 static double tip_loss(const cartpole *e, const chain_state *s, chain_state *bar)
 {
     double tip[2];
@@ -98,7 +97,7 @@ static double tip_loss(const cartpole *e, const chain_state *s, chain_state *bar
     return d;
 }
 
-/* Sum of squares of the differences of neighbours, the first against 0 (absolute to relative angles). */
+/* Sum of squares of the differences of neighbours, the first one against 0 (absolute to relative angles). */
 static double relative_square(int n, const double *v)
 {
     double sum = 0;
@@ -143,7 +142,7 @@ static double loss_of(const cartpole *e, const chain_state *s, chain_state *bar)
 
 /* ---- set-up ---- */
 
-/* The defaults that depend on the variant and the number of links. */
+/* Defaults that depend on the variant and the number of links. */
 static void set_usual(cartpole *e, int nimble)
 {
     static const double torque[CHAIN_MAX_LINKS] = {10, 5, 2, 1, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625};
@@ -172,11 +171,10 @@ static void read_links(cartpole *e, ds_param_reader *in)
     ds_param_values(in, "inertia", n, p->inertia);
     for (int i = 0; in->status == DS_OK && i < p->links; i++) {
         if (!(p->inertia[i] + p->mass[i] * p->com[i] * p->com[i] > 0)) {
-            in->status =
-                ds_host_fail(in->host, DS_E_PARAM,
-                             "link %d has mass %g, com %g and inertia %g: nothing resists its rotation, set "
-                             "inertia above 0",
-                             i + 1, p->mass[i], p->com[i], p->inertia[i]);
+            in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                      "link %d has mass %g, com %g and inertia %g: nothing resists its "
+                                      "rotation; set inertia above 0",
+                                      i + 1, p->mass[i], p->com[i], p->inertia[i]);
         }
     }
 }
@@ -259,7 +257,7 @@ static ds_status allocate_cartpole(void *self)
 
 /* ---- episode ---- */
 
-/* Controls of `count` variables, a multiple of those of a step. */
+/* Converts `count` variables, a multiple of those of a step, to controls. */
 static void to_controls(const cartpole *e, uint64_t count, const double *x, double *u)
 {
     uint64_t m = (uint64_t)e->p.links + 1;
@@ -330,7 +328,7 @@ static void observe_cartpole(const void *self, double *obs)
     }
 }
 
-/* The reward is by how much the loss of the state falls. */
+/* The reward is the decrease of the loss of the state. */
 static ds_status act_on_cartpole(void *self, uint64_t k, ds_step *io)
 {
     cartpole *e = self;
@@ -406,7 +404,7 @@ static ds_status sweep_cartpole(void *self, ds_back *io)
 
 /* ---- scene ---- */
 
-/* How far the cart can get: by its prescribed velocity, or, under force, about the length of the chain. */
+/* How far the cart can move: by its prescribed velocity, or, under force, about the length of the chain. */
 static double reach(const cartpole *e)
 {
     double length = 0, slide = fabs(e->scale[0]) * e->p.h * (double)e->kit.steps;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cartpole_gym - CartPole-v1 of Gymnasium: keep a pole on a cart upright by pushing the cart left or right. A
- * push is the sign of a decision variable, so there is no gradient: a yardstick for stepwise control. */
+/* cartpole_gym.c - CartPole-v1 of Gymnasium: keep a pole on a cart upright by pushing the cart left or right.
+ * A push is the sign of a decision variable, so there is no gradient: a reference task for stepwise control.
+ */
 #include "engines/kit/bundled.h"
 
 #include <diffsim/helper/random.h>
@@ -45,12 +46,12 @@ typedef struct balance {
 
 /* ---- dynamics ---- */
 
-/* Explicit Euler, as the original's default integrator. */
+/* Explicit Euler, as Gymnasium's default integrator. */
 static state push_once(const state *s, double action)
 {
     const double mass = cart_mass + pole_mass, moment = pole_mass * half_length;
     double force = action > 0 ? push : -push, c = cos(s->theta), sine = sin(s->theta);
-    /* Of the cart as if the pole did not push back. */
+    /* Acceleration of the cart as if the pole did not push back. */
     double cart_acc = (force + moment * s->omega * s->omega * sine) / mass;
     double theta_acc =
         (gravity * sine - c * cart_acc) / (half_length * (4.0 / 3.0 - pole_mass * c * c / mass));
@@ -78,7 +79,7 @@ static ds_status begin_balance(void *self, uint64_t noise_key)
     return DS_OK;
 }
 
-/* One push; 1 = the pole has fallen. The step that lets it fall counts, as in CartPole-v1. */
+/* One push; returns 1 if the pole has fallen. The step in which it falls counts, as in CartPole-v1. */
 static int advance(balance *b, double action)
 {
     b->at[b->lived + 1] = push_once(&b->at[b->lived], action);
@@ -100,7 +101,7 @@ static void read_balance(void *self, ds_param_reader *in)
     b->kit.n = b->kit.steps = b->kit.horizon = steps;
     b->kit.n_obs = N_OBS;
     b->kit.dt = b->kit.control_dt = dt;
-    b->kit.time_limit = 1; /* a pole that stands after the last push is none that has fallen */
+    b->kit.time_limit = 1; /* a pole that stands after the last push has not fallen */
 }
 
 static ds_status allocate_balance(void *self)
@@ -110,8 +111,8 @@ static ds_status allocate_balance(void *self)
     return DS_OK;
 }
 
-/* The suggested start pushes to and fro. */
-/* Its sign is the direction of the push. */
+/* The suggested start pushes back and forth. */
+/* The sign is the direction of the push. */
 static void name_push(const void *self, uint64_t i, ds_env_variable *out)
 {
     (void)self;
@@ -135,7 +136,7 @@ static ds_status simulate_balance(void *self, ds_eval *io)
     }
     io->loss = loss_of(b);
     io->cost_steps = b->lived;
-    b->kit.scene.info.frames = b->lived + 1; /* the fall is the end */
+    b->kit.scene.info.frames = b->lived + 1; /* the fall ends the episode */
     return DS_OK;
 }
 
@@ -189,7 +190,7 @@ static void place_balance(const void *self, uint64_t k, uint64_t body, double *o
         ds_scene_kit_pose(0, 0, 0, 0, out);
     } else if (body == CART) {
         ds_scene_kit_pose(s->x, 0, 0, 0, out);
-    } else { /* angles of the original count clockwise */
+    } else { /* Gymnasium's angles count clockwise */
         ds_scene_kit_pose(s->x + half_length * sin(s->theta), half_length * cos(s->theta), 0, -s->theta, out);
     }
 }
@@ -223,16 +224,12 @@ static const ds_desc desc = {
     BUNDLED_DESC("cartpole_gym", "2"),
     .flags = DS_ENV_STOCHASTIC,
     .summary = "CartPole-v1 of Gymnasium: keep the pole up by pushes left or right.",
-    .description =
-        "Variable t pushes the cart in step t of 0.02 s: 10 N to the right where it is above 0, to the left "
-        "elsewhere. The\n"
-        "episode ends when the pole leans by more than 12 degrees or the cart is more than 2.4 m off. Loss: "
-        "the\n"
-        "steps that are missing to a whole episode, 500 minus the return of CartPole-v1. There is no "
-        "gradient.\n"
-        "Stepwise control: observations x, v, theta, omega; a reward of 1 for every step. The last step is a "
-        "time limit: an episode that reaches it is truncated, one whose pole falls is terminated.\n"
-        "Metrics: x, theta.",
+    .description = "Variable t pushes the cart in step t of 0.02 s: 10 N to the right if it is above 0, else "
+                   "to the left. The\nepisode ends when the pole leans by more than 12 degrees or the cart "
+                   "is more than 2.4 m off. Loss: the\nsteps missing to a whole episode, 500 minus the "
+                   "return of CartPole-v1. There is no gradient.\nStepwise control: observations x, v, "
+                   "theta, omega; a reward of 1 for every step. The last step is a time limit: an episode "
+                   "that reaches it is truncated, one whose pole falls is terminated.\nMetrics: x, theta.",
     .citation = "CartPole-v1, Gymnasium (Towers et al., arXiv:2407.17032); A. Barto, R. Sutton, C. Anderson: "
                 "Neuronlike adaptive elements that can solve difficult learning control problems. IEEE SMC "
                 "13 (1983).",

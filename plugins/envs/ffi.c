@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ffi - the loss is a C function of any shared library, its gradient, if there is one, too: library,
+/* ffi.c - the loss is a C function of any shared library, and so is its gradient, if there is one. Library,
  * function, its arguments and the box are parameters. */
 #include "common/number.h"
 #include "engines/ffi/call.h"
-#include "engines/ffi/printed.h"
 #include "engines/kit/bundled.h"
 
 #include <inttypes.h>
@@ -13,11 +12,10 @@ static const char *const stderr_choices[] = {"fails", "fine", NULL};
 static const ds_param *const params[] = {
     DS_PATH("file", "", "The shared library, a file; empty = see `library`."),
     DS_TEXT("library", "libm.so.6",
-            "Name of a library that the dynamic loader knows, where `file` is empty, for example libm.so.6."),
-    DS_BOOL(
-        "global", "false",
-        "Lets libraries that this one loads see its symbols and those of what it needs, as Python's modules "
-        "have to (RTLD_GLOBAL)."),
+            "Name of a library that the dynamic loader can find, if `file` is empty, for example libm.so.6."),
+    DS_BOOL("global", "false",
+            "Let libraries that this one loads see its symbols and those of its dependencies, as Python's "
+            "modules need (RTLD_GLOBAL)."),
     DS_TEXT("symbol", "j0", "Name of the function that gives the loss."),
     DS_TEXT("signature", "f64(x0:f64)",
             "How it is called: TYPE(ROLE:TYPE, ...). Types: void i32 i64 u32 u64 f32 f64, with * for a "
@@ -25,31 +23,29 @@ static const ds_param *const params[] = {
             "their squares), m (their number), J (their Jacobian), ctx (NULL), or a number. A "
             "floating-point value returned is the loss, an integer a status (0 = ok)."),
     DS_TEXT("gradient_symbol", "",
-            "Name of the function that gives the gradient (role g; with one variable it may be returned), "
-            "where that is another one."),
-    DS_TEXT("gradient_signature", "", "How that one is called."),
-    DS_ENUM("stderr", "fails", stderr_choices,
-            "What it means when a call writes to stderr: fails = there is no loss at this point; fine = "
-            "nothing."),
-    DS_REAL("factor", "1", -1e100, 1e100, "",
-            "The value is multiplied by this to get the loss; -1 maximises."),
-    DS_REAL("gradient_factor", "1", -1e100, 1e100, "",
-            "What is read as gradient is multiplied by this and by `factor`."),
+            "Name of the function that gives the gradient (role g; with one variable it may be returned), if "
+            "it is a separate function."),
+    DS_TEXT("gradient_signature", "", "Signature of that function."),
+    DS_ENUM(
+        "stderr", "fails", stderr_choices,
+        "Meaning of output on stderr during a call: fails = there is no loss at this point; fine = none."),
+    DS_REAL("factor", "1", -1e100, 1e100, "", "Factor from the value to the loss; -1 maximises."),
+    DS_REAL("gradient_factor", "1", -1e100, 1e100, "", "Factor of the gradient, in addition to `factor`."),
     DS_INT("dim", "0", 0, 10000000, "", "Number of variables; 0 = as many as there are bounds.",
            .flags = DS_PARAM_SHAPE),
-    DS_INT("residuals", "0", 0, 10000000, "", "Number of residuals, where the function has the role r."),
+    DS_INT("residuals", "0", 0, 10000000, "", "Number of residuals, if the function has the role r."),
     DS_LIST("lower", "0", -1e100, 1e100, 0, "", "Lower bounds: one for each variable, or one for all.",
             .flags = DS_PARAM_SHAPE),
     DS_LIST("upper", "20", -1e100, 1e100, 0, "", "Upper bounds, as `lower`.", .flags = DS_PARAM_SHAPE),
     DS_LIST("x0", "", -1e100, 1e100, 0, "", "Start point, as `lower`; empty = the middle."),
-    DS_REAL("floor", "-inf", -INFINITY, 1e100, "", "A lower bound of the loss, where one is known."),
+    DS_REAL("floor", "-inf", -INFINITY, 1e100, "", "A lower bound of the loss, if one is known."),
     NULL};
 
 typedef struct ffi_env {
     ds_env_kit kit;        /* first */
-    foreign *loss, *slope; /* slope is NULL where the loss brings its gradient, or there is none */
+    foreign *loss, *slope; /* slope is NULL if the loss writes its gradient, or there is none */
     int loss_has_gradient, slope_returned, has_jacobian;
-    int may_print, told; /* parameter stderr; it was said once what it means */
+    int may_print, told; /* parameter stderr; its meaning has been reported once */
     uint64_t m;
     double factor, gradient_factor;
     double *lower, *upper, *x0, *residual, *jacobian; /* m, m x n */
@@ -57,7 +53,7 @@ typedef struct ffi_env {
 
 /* ---- set-up ---- */
 
-/* Finds out n from `dim` and the lists, and reads the box. */
+/* Finds n from `dim` and the lists, and reads the box. */
 static ds_status read_box(ffi_env *e)
 {
     static const char *const names[] = {"lower", "upper", "x0"};
@@ -129,7 +125,7 @@ static ds_status open_function(ffi_env *e, void *library, const char *where, con
     return DS_OK;
 }
 
-/* Is there exactly one place from which the loss comes? */
+/* Does the loss come from exactly one place? */
 static ds_status check_loss(const ffi_env *e, const signature *s)
 {
     int returned = s->result == SCALAR_F64 || s->result == SCALAR_F32;
@@ -141,10 +137,11 @@ static ds_status check_loss(const ffi_env *e, const signature *s)
                             returned + written + residuals);
     }
     if (residuals != (e->m > 0)) {
-        return ds_host_fail(e->kit.host, DS_E_PARAM,
-                            residuals
-                                ? "parameter residuals = 0: say how many residuals the function writes to r"
-                                : "parameter residuals: the signature has no argument r");
+        return ds_host_fail(
+            e->kit.host, DS_E_PARAM,
+            residuals
+                ? "parameter residuals = 0: set it to the number of residuals that the function writes to r"
+                : "parameter residuals: the signature has no argument r; add one, or set residuals = 0");
     }
     if (signature_find(s, ROLE_J) && (!residuals || signature_find(s, ROLE_G) || !(e->factor > 0))) {
         return ds_host_fail(e->kit.host, DS_E_PARAM,
@@ -185,7 +182,8 @@ static ds_status open_functions(ffi_env *e)
     if (!*where || (!*file && strchr(name, '/'))) {
         return ds_host_fail(
             e->kit.host, DS_E_PARAM,
-            "parameter library = %.200s: a name such as libm.so.6; a path belongs into parameter file", name);
+            "parameter library = %.200s: give a name such as libm.so.6, or put a path in parameter file",
+            name);
     }
     const int global = ds_param_int(&in, "global") != 0;
     if (in.status != DS_OK) {
@@ -204,9 +202,9 @@ static ds_status open_functions(ffi_env *e)
     }
     e->loss_has_gradient = s == DS_OK && (signature_find(&sig, ROLE_G) != NULL || e->has_jacobian);
     if (s == DS_OK && *slope && e->loss_has_gradient) {
-        return ds_host_fail(
-            e->kit.host, DS_E_PARAM,
-            "parameter gradient_symbol: the function of the loss writes the gradient already (role g)");
+        return ds_host_fail(e->kit.host, DS_E_PARAM,
+                            "parameter gradient_symbol: the function of the loss already writes the gradient "
+                            "(role g); remove one of them");
     }
     if (s == DS_OK && *slope) {
         s = open_function(e, library, where, "gradient_symbol", "gradient_signature", &sig, &e->slope);
@@ -252,12 +250,11 @@ static void range_of_ffi(const void *self, uint64_t i, double *lower, double *up
 static ds_status outside(const ffi_env *e, const char *symbol)
 {
     ds_param_reader in = {e->kit.host, DS_OK};
-    return ds_host_fail(e->kit.host, DS_E_DATA,
-                        "%.80s wrote outside of the arrays it was given: is its signature right?",
+    return ds_host_fail(e->kit.host, DS_E_DATA, "%.80s wrote outside its arrays: check its signature",
                         ds_param_text(&in, symbol));
 }
 
-/* A call whose words on stderr say that it has failed, whatever its numbers say. */
+/* A call that reports failure on stderr, whatever its numbers are. */
 static int call(ffi_env *e, foreign *f, const double *x, const foreign_results *out)
 {
     if (e->may_print) {
@@ -271,14 +268,14 @@ static int call(ffi_env *e, foreign *f, const double *x, const foreign_results *
     if (!e->told && e->kit.host->log != NULL) {
         e->told = 1;
         e->kit.host->log(e->kit.host, DS_LOG_WARNING,
-                         "the function writes to stderr, so these evaluations fail (where symbols are "
-                         "missing: global = true; stderr = fine lets them count)");
+                         "the function writes to stderr, so these evaluations fail (if symbols are missing: "
+                         "global = true; stderr = fine accepts them)");
     }
     return left == FOREIGN_OUTSIDE ? left : FOREIGN_FAILED;
 }
 
-/* Calls the function of the loss: value, and whatever else is wanted; the sum of squares where
- * there are residuals. */
+/* Calls the function of the loss: value, and whatever else is wanted; with residuals the sum of their
+ * squares. */
 static int call_loss(ffi_env *e, const double *x, double *value, double *gradient, double *jacobian)
 {
     const foreign_results out = {.value = e->m > 0 ? NULL : value,
@@ -297,7 +294,7 @@ static int call_loss(ffi_env *e, const double *x, double *value, double *gradien
     return left;
 }
 
-/* The gradient by whatever way there is, before factors; the function of the loss has been called. */
+/* The gradient, from any source, before factors; the function of the loss has been called. */
 static int find_gradient(ffi_env *e, const double *x, double *g)
 {
     if (e->has_jacobian) {
@@ -352,7 +349,7 @@ static void channel_of_ffi(const void *self, uint64_t i, ds_channel *out)
     out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
     out->shape[0] = e->m;
     out->name = "residuals";
-    out->doc = "What the function writes to r, times the root of parameter factor.";
+    out->doc = "The values in r, times the square root of parameter factor.";
 }
 
 static ds_status answer_of_ffi(void *self, ds_eval *io, ds_eval_query *ask)
@@ -397,17 +394,16 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT | DS_ENV_RUNS_CODE,
     .summary = "The loss is a C function of any shared library.",
     .description =
-        "Name a library, a function of it, how it is called and the box; the function's gradient, if there "
-        "is one, may come from the same call or from another function. NaN and infinity mean that there is "
-        "no loss at this point.\n"
-        "A signature cannot be verified: with a wrong one the function reads what is not there. It runs in a "
-        "worker process like every environment, so that a crash costs one evaluation; arrays have borders "
-        "that are looked at after every call. The function has to be pure: the same x gives the same value, "
-        "whatever was called before.\n"
-        "What a call does not write (loss, gradient, residuals) is NaN, and so no success; and what it "
-        "writes to stderr makes it fail, in worker processes, unless stderr = fine.\n"
-        "The default is an example: the Bessel function J0 of the C library between 0 and 20; its gradient "
-        "is -J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), gradient_factor = -1.",
+        "Name a library, a function of it, its signature and the box; the function's gradient, if there is "
+        "one, may come from the same call or from another function. NaN and infinity mean that there is no "
+        "loss at this point.\nA signature cannot be verified: with a wrong one the function reads memory "
+        "that is not its own. It runs in a worker process like every environment, so a crash costs one "
+        "evaluation; arrays have guard bytes that are checked after every call. The function must be pure: "
+        "the same x gives the same value, whatever was called before.\nWhat a call does not write (loss, "
+        "gradient, residuals) is NaN, which fails; output on stderr makes it fail too, in worker processes, "
+        "unless stderr = fine.\nThe default is an example: the Bessel function J0 of the C library between 0 "
+        "and 20; its gradient is -J1, with gradient_symbol = j1, gradient_signature = f64(x0:f64), "
+        "gradient_factor = -1.",
     .citation = "",
 };
 

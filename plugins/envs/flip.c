@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flip - a pancake lies in a pan and is to be turned over: the decision variables are the places and tilts of
- * the pan at the ends of the segments of an episode. */
+/* flip.c - a pancake lies in a pan and should be turned over; the decision variables are the positions and
+ * tilts of the pan at the ends of the segments of an episode. */
 #include "common/number.h"
 #include "engines/physics/cloth/mesh.h"
 #include "engines/physics/cloth/touch.h"
@@ -15,7 +15,8 @@
 enum { PANCAKE, UPPER, PAN, MARKS, TARGET };
 enum { CHECKPOINT = 40, MAX_SEGMENTS = 100 };           /* steps between checkpoints; of the pan's motion */
 enum { RADIUS = 8, SIDE = 2 * RADIUS + 1, LAYERS = 2 }; /* of the pancake, in lattice steps */
-enum { N_ACT = 3, N_OBS = 3 + 6 * 5 }; /* observed: the pan; place and velocity of the centre and the marks */
+/* observed: the pan; position and velocity of the centre and the marks */
+enum { N_ACT = 3, N_OBS = 3 + 6 * 5 };
 
 static const char cure[] = "reduce parameter h, stiffness or damping, or raise mass";
 static const char *const losses[] = {"task", "image", NULL};
@@ -25,9 +26,9 @@ static const ds_param *const params[] = {
     DS_INT("segments", "5", 1, MAX_SEGMENTS, "",
            "Segments of the motion of the pan; each has three variables.", .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "task", losses,
-            "task: mean distance of four marks on the rim to where they are after half a turn. image: what "
+            "task: mean distance of four marks on the rim to their positions after half a turn. image: what "
             "cameras see of two halves of the pancake, the right one and the far one, compared with a "
-            "pancake that has been turned where it lay."),
+            "pancake that was turned in place."),
     DS_REAL("h", "5e-4", 1e-7, 0.1, "s", "Time step."),
     DS_REAL("duration", "0.75", 1e-7, 100, "s", "Length of an episode."),
     DS_REAL("mass", "0.1", 1e-9, 1e6, "kg", "Mass of the pancake."),
@@ -43,8 +44,8 @@ static const ds_param *const params[] = {
     SOFTNESS_PARAMS("width", "none", "0.001", "m"),
     SOFTNESS_BACKWARD_PARAMS("0.01", "m"),
     PROXIMITY_PARAMS("pancake and pan at the end", "0.01"),
-    SIGHT_PARAMS("0,40,20"),
-    LOOK_MESH_PARAMS("alpha"),
+    IMAGE_LOSS_PARAMS("0,40,20"),
+    CAMERAS_MESH_PARAMS("alpha"),
     NULL};
 
 typedef struct flip {
@@ -57,17 +58,17 @@ typedef struct flip {
     double *goal;                      /* targets of the corners, at their vertices */
     double *frame;                     /* positions at every output step */
     uint32_t *vertex, *triangle, *pan; /* vertices of the pancake; triangles of pancake and pan as drawn */
-    uint32_t *face; /* those of the side that lies up, of the vertices of that side alone */
+    uint32_t *face;                    /* triangles and vertices of the side that lies up */
     uint64_t vertices, corners, face_corners; /* lengths of the first two lists, and of the last */
     double now;                               /* stepwise control: loss of the state */
     proximity near;
-    proximity_seen gaps; /* of the vertices, in the last state that was looked at */
+    proximity_seen gaps; /* of the vertices, in the last assessed state */
     cloth_camera seen;   /* loss = image */
 } flip;
 
-/* ---- what happens in an episode ---- */
+/* ---- loss and motion of the pan ---- */
 
-/* How far the pan is in its segment at the end of a step. */
+/* Progress of the pan in its segment at the end of a step. */
 static double share(const flip *e, uint64_t step)
 {
     return (double)(step % e->per + 1) / (double)e->per;
@@ -132,7 +133,7 @@ static double gap_of(const flip *e, const touch_pose *pan, const double *x, uint
     return touch_pan_gap(&e->c.pan, pan, at);
 }
 
-/* The term of the loss for how near the pancake at positions x, of state k, is to the pan. */
+/* The term of the loss for the distance of the pancake at positions x, of state k, to the pan. */
 static double proximity_of(flip *e, uint64_t k, const double *x)
 {
     double at[3];
@@ -172,7 +173,7 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
     if (k == e->kit.cost && e->near.weight > 0) {
         proximity_bar(e, k, frame_of(e, e->kit.steps), x_bar);
     }
-    if (e->seen.sight.wanted) {
+    if (e->seen.image_loss.wanted) {
         if (k % e->every == 0 || k == e->kit.cost) {
             cloth_camera_bar(&e->seen, (k + e->every - 1) / e->every, e->frame, x_bar);
         }
@@ -220,7 +221,7 @@ static ds_status simulate_flip(void *self, ds_eval *io)
         io->loss = INFINITY;
         return status;
     }
-    if (e->seen.sight.wanted) {
+    if (e->seen.image_loss.wanted) {
         status = cloth_camera_loss(&e->seen, e->frame, e->kit.steps, &io->loss);
     } else {
         io->loss = loss_of(e, frame_of(e, e->kit.steps));
@@ -269,11 +270,10 @@ static void read_flip(void *self, ds_param_reader *in)
     }
     double per = duration / c->h / (double)segments;
     if (per < 0.5 || per * (double)segments > 1e5) {
-        in->status = ds_host_fail(
-            in->host, DS_E_PARAM,
-            "parameters duration = %g, h = %g and segments = %d make %g steps for each segment: allowed "
-            "are at least 1, and 1e5 in all",
-            duration, c->h, (int)segments, per);
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "parameters duration = %g, h = %g and segments = %d give %g steps per "
+                                  "segment: at least 1 are needed, and at most 1e5 in total",
+                                  duration, c->h, (int)segments, per);
         return;
     }
     e->per = (uint64_t)(per + 0.5);
@@ -286,8 +286,8 @@ static void read_flip(void *self, ds_param_reader *in)
     e->kit.grad_kind = c->pan.soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
     e->kit.n_obs = N_OBS;
     e->kit.control_dt = c->h * (double)e->per;
-    sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->kit.steps, 1);
-    e->seen.sight.partial = e->near.weight > 0;
+    image_loss_read(&e->seen.image_loss, in, ds_param_int(in, "loss") == 1, e->kit.steps, 1);
+    e->seen.image_loss.partial = e->near.weight > 0;
 }
 
 static void range_of_pan(const void *self, uint64_t i, double *lower, double *upper, double *start)
@@ -295,7 +295,7 @@ static void range_of_pan(const void *self, uint64_t i, double *lower, double *up
     const flip *e = self;
     *lower = e->lower[i % 3];
     *upper = e->upper[i % 3];
-    *start = *lower < 0 && *upper > 0 ? 0 : 0.5 * (*lower + *upper); /* the pan stays where it starts */
+    *start = *lower < 0 && *upper > 0 ? 0 : 0.5 * (*lower + *upper); /* the pan stays at its start */
 }
 
 static void name_of_pan(const void *self, uint64_t i, ds_env_variable *out)
@@ -320,7 +320,7 @@ static void set_corners(flip *e)
     }
 }
 
-/* ---- what is drawn ---- */
+/* ---- images ---- */
 
 static void pose_of_frame(const flip *e, uint64_t k, touch_pose *out)
 {
@@ -404,7 +404,7 @@ static void measure_flip(void *self, uint64_t k, double *out)
     out[1] = loss_of(e, x);
 }
 
-/* The side that lies up at first becomes a body of its own: it has a colour of its own then. */
+/* The side that lies up at first becomes a separate body, with its own colour. */
 static void split_sides(flip *e)
 {
     uint32_t layer = (uint32_t)e->vertices / LAYERS;
@@ -419,7 +419,7 @@ static void split_sides(flip *e)
     e->corners = kept;
 }
 
-/* The faces of the half with positive x (i = 0) or z (i = 2), at the start; returns how many. */
+/* The faces of the half with positive x (i = 0) or z (i = 2), at the start; returns their number. */
 static uint32_t half_faces(const flip *e, const double *x, size_t i, uint32_t *face)
 {
     const double *along = x + i * e->c.mesh.stride;
@@ -433,8 +433,8 @@ static uint32_t half_faces(const flip *e, const double *x, size_t i, uint32_t *f
     return count;
 }
 
-/* The target is the pancake at its start, turned by half a turn about z. Two of its halves are seen, each by
- * itself: a turned pancake differs from one that lies there as it did by them alone. */
+/* The target is the pancake at its start, rotated by half a turn about z. The cameras see two of its halves
+ * separately: only they distinguish a turned pancake from an unturned one. */
 static ds_status open_pictures(flip *e)
 {
     const size_t n = e->c.mesh.stride;
@@ -450,9 +450,9 @@ static ds_status open_pictures(flip *e)
     }
     if (!room.failed) {
         const uint32_t right = half_faces(e, x, 0, face), far = half_faces(e, x, 2, face + 3 * (size_t)right);
-        const film_subject halves = {.mesh = {(uint32_t)e->vertices, right + far, face},
-                                     .groups = 2,
-                                     .group = {{0, right}, {right, far}}};
+        const frames_subject halves = {.mesh = {(uint32_t)e->vertices, right + far, face},
+                                       .groups = 2,
+                                       .group = {{0, right}, {right, far}}};
         status = cloth_camera_open(&e->seen, &halves, n, e->vertex, x, target, e->kit.host);
         status = status != DS_OK ? status : cloth_camera_target_all(&e->seen, target);
     }
@@ -493,7 +493,7 @@ static ds_status allocate_flip(void *self)
         return DS_E_NOMEM;
     }
     lay_pancake(e);
-    const ds_status status = e->seen.sight.wanted ? open_pictures(e) : DS_OK;
+    const ds_status status = e->seen.image_loss.wanted ? open_pictures(e) : DS_OK;
     if (status != DS_OK) {
         return status;
     }
@@ -504,7 +504,7 @@ static ds_status allocate_flip(void *self)
 
 /* ---- stepwise control ---- */
 
-/* Place and tilt of the pan, then positions and velocities: centre of mass, and the marks. */
+/* Position and tilt of the pan, then positions and velocities: centre of mass, and the marks. */
 static void observe_flip(const void *self, double *obs)
 {
     const flip *e = self;
@@ -523,14 +523,14 @@ static void observe_flip(const void *self, double *obs)
     }
 }
 
-/* Loss of the present state, at simulation step `step`, or of the pictures so far, where several states
- * are compared. */
+/* Loss of the present state, at simulation step `step`, or of the images so far if several states are
+ * compared. */
 static ds_status value_of(flip *e, uint64_t step, double *value)
 {
     ds_status status = DS_OK;
-    if (!e->seen.sight.wanted) {
+    if (!e->seen.image_loss.wanted) {
         *value = loss_of(e, cloth_state(&e->c));
-    } else if (e->seen.sight.frames == 1) {
+    } else if (e->seen.image_loss.frames == 1) {
         status = cloth_camera_state(&e->seen, cloth_state(&e->c), value);
     } else {
         status =
@@ -548,8 +548,8 @@ static ds_status begin_flip(void *self, uint64_t noise_key)
     return value_of(e, 0, &e->now);
 }
 
-/* One segment. The reward is by how much the loss of the state falls, or minus what it adds to a sum
- * over time. */
+/* One segment. The reward is the decrease of the loss of the state, or minus what it adds to a sum over time.
+ */
 static ds_status act_on_flip(void *self, uint64_t k, ds_step *io)
 {
     flip *e = self;
@@ -578,7 +578,7 @@ static void release_flip(void *self)
     cloth_camera_close(&((flip *)self)->seen);
 }
 
-SIGHT_DEFINE_CHANNELS(flip, seen.sight)
+IMAGE_LOSS_DEFINE_CHANNELS(flip, seen.image_loss)
 
 static const ds_env_table env = {.size = sizeof(flip),
                                  .advice = "reduce parameter duration",
@@ -590,7 +590,7 @@ static const ds_env_table env = {.size = sizeof(flip),
                                  .variable = name_of_pan,
                                  .simulate = simulate_flip,
                                  .adjoint = adjoint_of_flip,
-                                 .passes = 2, /* again from the checkpoints, and backward */
+                                 .passes = 2, /* repeated from the checkpoints, and backward */
                                  .metrics = metrics,
                                  .bodies = bodies_of_flip,
                                  .place = place_flip,
@@ -598,7 +598,7 @@ static const ds_env_table env = {.size = sizeof(flip),
                                  .begin = begin_flip,
                                  .observe = observe_flip,
                                  .act = act_on_flip,
-                                 SIGHT_TABLE};
+                                 IMAGE_LOSS_TABLE};
 
 static const ds_desc desc = {
     BUNDLED_DESC("flip", "2"),
@@ -607,18 +607,16 @@ static const ds_desc desc = {
     .description =
         "Variables: x, y (m) and tilt (rad) of the pan at the end of each segment; in between it moves "
         "evenly. The pancake is two layers of masses on a lattice with damped springs; a vertex in the pan "
-        "loses its velocity towards it, with friction. Loss: mean distance of four marks on the rim to where "
-        "they are after half a turn.\n"
-        "Thrown, caught or lost decides: the landscape is extremely rugged and exact gradients are noisy. "
-        "Without any motion the loss is 0.086; from about 0.02 on the pancake lies turned in the pan.\n"
-        "A pan that is far can be felt: softness (contact sets in above it), contact_grad = distance (for "
-        "the gradient alone; its kind is `smoothed`), contact_loss (how far the pancake is from the pan at "
-        "the end). See docs/contact.md.\n"
-        "Stepwise control: an action is the variables of a segment; observations: x, y and tilt of the pan, "
-        "then position and velocity of the centre of mass and of the four marks; rewards are the decrease of "
-        "the loss of the state.\n"
-        "Metrics: angle of the pancake, loss if the episode ended there, x, y, z of the centre of mass, "
-        "place of the pan.",
+        "loses its velocity towards it, with friction. Loss: mean distance of four marks on the rim to their "
+        "positions after half a turn.\nThrown, caught or lost decides: the landscape is extremely rugged and "
+        "exact gradients are noisy. Without any motion the loss is 0.086; from about 0.02 on the pancake "
+        "lies turned in the pan.\nA pan that is far can be felt: softness (contact sets in above it), "
+        "contact_grad = distance (for the gradient only; its kind is `smoothed`), contact_loss (how far the "
+        "pancake is from the pan at the end). See docs/contact.md.\nStepwise control: an action is the "
+        "variables of a segment; observations: x, y and tilt of the pan, then position and velocity of the "
+        "centre of mass and of the four marks; rewards are the decrease of the loss of the state.\nMetrics: "
+        "angle of the pancake, loss if the episode ended there, x, y, z of the centre of mass, position of "
+        "the pan.",
     .citation = PAPER_ANTONOVA,
 };
 

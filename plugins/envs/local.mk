@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Environment plugins and the engines they share. Includes of engines are written "engines/FOLDER/file.h".
 noinst_LTLIBRARIES += $(env_engine_libs)
-# For those who choose among kernels that are compiled for several instruction sets (common/isa.h).
+# For sources that choose among kernels compiled for several instruction sets (common/isa.h).
 if X86_VARIANTS
 isa_select = -DISA_X86=1
 endif
@@ -12,9 +12,8 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 include %D%/engines/rendering/render/local.mk
 include %D%/engines/physics/fem/local.mk
 include %D%/engines/physics/control/local.mk
-include %D%/engines/rendering/film/local.mk
+include %D%/engines/rendering/observation/local.mk
 include %D%/engines/physics/soft/local.mk
-include %D%/engines/rendering/swept/local.mk
 include %D%/engines/kit/algebra/local.mk
 include %D%/engines/physics/rigid/local.mk
 include %D%/engines/physics/pendulum/local.mk
@@ -24,14 +23,12 @@ include %D%/engines/physics/billiards/local.mk
 include %D%/engines/physics/smoke/local.mk
 include %D%/engines/physics/smoothing/local.mk
 
-# What the bundled environments share besides the public kit (diffsim/helper/env_kit.h): parts of descriptors, decision
-# variables that stand for parameters, errors of identified parameters, a team of threads for engines.
+# What the bundled environments share in addition to the public kit (diffsim/helper/env_kit.h): parts of descriptors,
+# decision variables picked by name and their errors, threads and memory for engines.
 %C%_engines_kit_libkit_la_SOURCES = \
 	%D%/engines/kit/bundled.h \
-	%D%/engines/kit/identified.c \
-	%D%/engines/kit/identified.h \
-	%D%/engines/kit/knob.c \
-	%D%/engines/kit/knob.h \
+	%D%/engines/kit/decision.c \
+	%D%/engines/kit/decision.h \
 	%D%/engines/kit/memory_share.h \
 	%D%/engines/kit/memory_share.c \
 	%D%/engines/kit/norm.h \
@@ -40,24 +37,20 @@ include %D%/engines/physics/smoothing/local.mk
 
 # Test functions with known optimum.
 %C%_engines_functions_libfunctions_la_SOURCES = \
-	%D%/engines/functions/function.h \
-	%D%/engines/functions/functions.h \
-	%D%/engines/functions/functions.c \
-	%D%/engines/functions/smooth.c \
-	%D%/engines/functions/rugged.c \
-	%D%/engines/functions/classic.c \
-	%D%/engines/functions/bbob.h \
 	%D%/engines/functions/bbob.c \
-	%D%/engines/functions/bbob_draw.h \
-	%D%/engines/functions/bbob_draw.c \
-	%D%/engines/functions/squares.h \
-	%D%/engines/functions/squares.c
+	%D%/engines/functions/bbob.h \
+	%D%/engines/functions/function.h \
+	%D%/engines/functions/functions.c \
+	%D%/engines/functions/functions.h \
+	%D%/engines/functions/textbook.c
 
 # Calls of functions of other libraries, described by a signature.
 %C%_engines_ffi_libforeign_la_CPPFLAGS = $(AM_CPPFLAGS) $(FFI_CFLAGS)
 %C%_engines_ffi_libforeign_la_LIBADD = $(FFI_LIBS)
-%C%_engines_ffi_libforeign_la_SOURCES = %D%/engines/ffi/call.c %D%/engines/ffi/call.h \
-	%D%/engines/ffi/printed.c %D%/engines/ffi/printed.h %D%/engines/ffi/signature.c \
+%C%_engines_ffi_libforeign_la_SOURCES = \
+	%D%/engines/ffi/call.c \
+	%D%/engines/ffi/call.h \
+	%D%/engines/ffi/signature.c \
 	%D%/engines/ffi/signature.h
 
 # Rigid bodies: a planar chain of links on a cart; a ball among boxes and walls in the plane (linear
@@ -80,7 +73,7 @@ include %D%/engines/physics/smoothing/local.mk
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
 %C%_engines_physics_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
-%C%_engines_physics_cloth_libcloth_la_LIBADD = %D%/engines/physics/smoothing/libdistance.la %D%/engines/rendering/film/libfilm.la
+%C%_engines_physics_cloth_libcloth_la_LIBADD = %D%/engines/physics/smoothing/libdistance.la %D%/engines/rendering/observation/libobservation.la
 %C%_engines_physics_cloth_libcloth_la_SOURCES = \
 	%D%/engines/physics/cloth/cloth.h \
 	%D%/engines/physics/cloth/cloth.c \
@@ -100,94 +93,55 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/physics/cloth/trajectory.h \
 	%D%/engines/physics/cloth/trajectory.c
 
-# Material points. scene: bodies, tools and where they are; sim: the plain scalar simulation, the oracle of
-# the fast one; loss: what the tasks measure; fast: the engine with vectors and threads; env: the environment
-# interface of the tasks. Options that help the fixed-size inner loops and never change what floating-point
-# code means.
+# Material points. sim: bodies, tools, losses, and the scalar simulation, the reference of the fast one; fast: the engine
+# with vectors and threads; env: the environment interface of the tasks. These options help fixed-size inner loops and
+# never change what floating-point code means.
 %C%_engines_physics_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_engines_physics_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_engines_physics_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/kit/algebra/libalgebra.la %D%/engines/rendering/film/libfilm.la
+%C%_engines_physics_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/kit/algebra/libalgebra.la %D%/engines/rendering/observation/libobservation.la
 %C%_engines_physics_mpm_libmpm_la_SOURCES = \
-	%D%/engines/physics/mpm/scene/mt19937.c \
-	%D%/engines/physics/mpm/scene/mt19937.h \
-	%D%/engines/physics/mpm/scene/scene.c \
-	%D%/engines/physics/mpm/scene/scene.h \
-	%D%/engines/physics/mpm/scene/tool.h \
-	%D%/engines/physics/mpm/scene/tool_contact.c \
-	%D%/engines/physics/mpm/scene/tool_motion.c \
-	%D%/engines/physics/mpm/scene/tool_shape.c \
-	%D%/engines/physics/mpm/sim/deform.c \
-	%D%/engines/physics/mpm/sim/deform.h \
-	%D%/engines/physics/mpm/sim/grid.c \
-	%D%/engines/physics/mpm/sim/grid.h \
-	%D%/engines/physics/mpm/sim/material.c \
-	%D%/engines/physics/mpm/sim/material.h \
-	%D%/engines/physics/mpm/sim/sim.c \
-	%D%/engines/physics/mpm/sim/sim.h \
-	%D%/engines/physics/mpm/sim/svd3.c \
-	%D%/engines/physics/mpm/sim/svd3.h \
-	%D%/engines/physics/mpm/sim/transfer.c \
-	%D%/engines/physics/mpm/sim/transfer.h \
-	%D%/engines/physics/mpm/loss/distance.c \
-	%D%/engines/physics/mpm/loss/distance.h \
-	%D%/engines/physics/mpm/loss/loss.c \
-	%D%/engines/physics/mpm/loss/loss.h \
-	%D%/engines/physics/mpm/loss/shape.c \
-	%D%/engines/physics/mpm/loss/shape.h \
-	%D%/engines/physics/mpm/loss/target.c \
-	%D%/engines/physics/mpm/loss/target.h \
-	%D%/engines/physics/mpm/fast/adjoint.c \
-	%D%/engines/physics/mpm/fast/bytes.c \
-	%D%/engines/physics/mpm/fast/checkpoint.c \
-	%D%/engines/physics/mpm/fast/engine.c \
-	%D%/engines/physics/mpm/fast/engine.h \
-	%D%/engines/physics/mpm/fast/engine_internal.h \
-	%D%/engines/physics/mpm/fast/forward.c \
-	%D%/engines/physics/mpm/fast/layout.c \
-	%D%/engines/physics/mpm/fast/memory.c \
-	%D%/engines/physics/mpm/fast/plan.c \
-	%D%/engines/physics/mpm/fast/segment.c \
-	%D%/engines/physics/mpm/fast/segment.h \
-	%D%/engines/physics/mpm/fast/strike.c \
-	%D%/engines/physics/mpm/fast/strike.h \
-	%D%/engines/physics/mpm/fast/substep.c \
-	%D%/engines/physics/mpm/fast/kernels/select.c \
 	%D%/engines/physics/mpm/env/env.c \
 	%D%/engines/physics/mpm/env/env.h \
 	%D%/engines/physics/mpm/env/env_params.c \
-	%D%/engines/physics/mpm/env/env_params.h \
-	%D%/engines/physics/mpm/env/env_scene.c \
-	%D%/engines/physics/mpm/env/env_scene.h \
-	%D%/engines/physics/mpm/env/env_variables.c \
 	%D%/engines/physics/mpm/env/episode.c \
 	%D%/engines/physics/mpm/env/episode.h \
-	%D%/engines/physics/mpm/env/evaluate.c \
-	%D%/engines/physics/mpm/env/evaluate.h \
-	%D%/engines/physics/mpm/env/image.c \
-	%D%/engines/physics/mpm/env/image.h \
-	%D%/engines/physics/mpm/env/instance.h \
 	%D%/engines/physics/mpm/env/stepwise.c \
 	%D%/engines/physics/mpm/env/stepwise.h \
-	%D%/engines/physics/mpm/env/sweep.c \
-	%D%/engines/physics/mpm/env/sweep.h \
-	%D%/engines/physics/mpm/env/yield.c \
-	%D%/engines/physics/mpm/env/yield.h
+	%D%/engines/physics/mpm/fast/engine.c \
+	%D%/engines/physics/mpm/fast/engine.h \
+	%D%/engines/physics/mpm/fast/engine_internal.h \
+	%D%/engines/physics/mpm/fast/segment.c \
+	%D%/engines/physics/mpm/fast/select.c \
+	%D%/engines/physics/mpm/fast/strike.c \
+	%D%/engines/physics/mpm/fast/strike.h \
+	%D%/engines/physics/mpm/fast/substep.c \
+	%D%/engines/physics/mpm/sim/grid.c \
+	%D%/engines/physics/mpm/sim/grid.h \
+	%D%/engines/physics/mpm/sim/loss.c \
+	%D%/engines/physics/mpm/sim/loss.h \
+	%D%/engines/physics/mpm/sim/material.c \
+	%D%/engines/physics/mpm/sim/material.h \
+	%D%/engines/physics/mpm/sim/scene.c \
+	%D%/engines/physics/mpm/sim/scene.h \
+	%D%/engines/physics/mpm/sim/sim.c \
+	%D%/engines/physics/mpm/sim/sim.h \
+	%D%/engines/physics/mpm/sim/target.c \
+	%D%/engines/physics/mpm/sim/target.h \
+	%D%/engines/physics/mpm/sim/tool.c \
+	%D%/engines/physics/mpm/sim/tool.h
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
-# Vectors that a set does not have are fine: everything is inlined, no vector is passed between files.
-# Fused multiply-add is part of avx2 and avx512, and of their results. The portable ones compute the bits of
-# the baseline with wider vectors: nothing is fused, and chunks have its size.
+# Vectors wider than those of the set work too: everything is inlined, no vector is passed between files.
+# Fused multiply-add is part of avx2 and avx512, and of their results. The portable variants compute the bits of
+# the baseline with wider vectors: nothing is fused, and chunks have the same size.
 mpm_kernel_sources = \
-	%D%/engines/physics/mpm/fast/kernels/variant.c \
-	%D%/engines/physics/mpm/fast/kernels/kernels.h \
-	%D%/engines/physics/mpm/fast/kernels/chunk.h \
-	%D%/engines/physics/mpm/fast/kernels/chunk_law.h \
-	%D%/engines/physics/mpm/fast/kernels/convert.h \
-	%D%/engines/physics/mpm/fast/kernels/lanes.h \
-	%D%/engines/physics/mpm/fast/kernels/law.h \
-	%D%/engines/physics/mpm/fast/kernels/law_fluid.h \
-	%D%/engines/physics/mpm/fast/kernels/nodes.h \
-	%D%/engines/physics/mpm/fast/kernels/stencil.h
+	%D%/engines/physics/mpm/fast/chunk.h \
+	%D%/engines/physics/mpm/fast/kernels.h \
+	%D%/engines/physics/mpm/fast/lanes.h \
+	%D%/engines/physics/mpm/fast/law.h \
+	%D%/engines/physics/mpm/fast/nodes.h \
+	%D%/engines/physics/mpm/fast/stencil.h \
+	%D%/engines/physics/mpm/fast/variant.c
 mpm_vector_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
 mpm_baseline_cflags = $(mpm_vector_cflags) -DMPM_ISA=baseline
 mpm_avx2_cflags = $(mpm_vector_cflags) -mavx2 -mfma -ffp-contract=fast -DMPM_FUSED -DMPM_ISA=avx2
@@ -310,16 +264,16 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 	%D%/walker.la %D%/gear.la %D%/spring_cage.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
 %C%_rigid_contact_la_LDFLAGS = $(plugin_link)
-%C%_rigid_contact_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la
+%C%_rigid_contact_la_LIBADD = %D%/engines/rendering/observation/libobserved.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la
 %C%_rigid_mass_la_SOURCES = %D%/gradsim/rigid_mass.c
 %C%_rigid_mass_la_LDFLAGS = $(plugin_link)
-%C%_rigid_mass_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la
+%C%_rigid_mass_la_LIBADD = %D%/engines/rendering/observation/libobserved.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la
 %C%_pendulum_id_la_SOURCES = %D%/gradsim/pendulum_id.c
 %C%_pendulum_id_la_LDFLAGS = $(plugin_link)
-%C%_pendulum_id_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/pendulum/libpendulum.la %D%/engines/physics/fem/libfem.la
+%C%_pendulum_id_la_LIBADD = %D%/engines/rendering/observation/libobserved.la %D%/engines/physics/pendulum/libpendulum.la %D%/engines/physics/fem/libfem.la
 %C%_ball2d_la_SOURCES = %D%/gradsim/ball2d.c
 %C%_ball2d_la_LDFLAGS = $(plugin_link)
-%C%_ball2d_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/contact/libcontact.la %D%/engines/physics/fem/libfem.la
+%C%_ball2d_la_LIBADD = %D%/engines/rendering/observation/libobserved.la %D%/engines/physics/contact/libcontact.la %D%/engines/physics/fem/libfem.la
 %C%_beam_la_SOURCES = %D%/gradsim/beam.c
 %C%_beam_la_LDFLAGS = $(plugin_link)
 %C%_beam_la_LIBADD = %D%/engines/physics/soft/libsoft.la
@@ -406,7 +360,7 @@ envplugin_LTLIBRARIES += %D%/double_pendulum.la
 	%D%/pendula/model.h \
 	%D%/pendula/motion.c
 %C%_double_pendulum_la_LDFLAGS = $(plugin_link)
-%C%_double_pendulum_la_LIBADD = %D%/engines/rendering/swept/libswept.la %D%/engines/physics/pendulum/libpendulum.la \
+%C%_double_pendulum_la_LIBADD = %D%/engines/rendering/observation/libobserved.la %D%/engines/physics/pendulum/libpendulum.la \
 	%D%/engines/physics/pendulum/libcompound.la %D%/engines/data/librecording.la %D%/engines/physics/fem/libfem.la
 
 # The scenes of Heiden et al.

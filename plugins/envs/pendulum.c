@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pendulum - a rod on a pivot, moved by a weak torque: one torque per step is the decision variable. theta =
- * 0 is upright; the torque cannot lift the rod, it has to be swung up. */
+/* pendulum.c - a rod on a pivot, moved by a weak torque; one torque per step is the decision variable. theta
+ * = 0 is upright; the torque cannot lift the rod, so it must be swung up. */
 #include "engines/kit/bundled.h"
 
 #include <diffsim/helper/random.h>
@@ -15,8 +15,8 @@ static const double weight_rate = 15; /* 1/s^2, per sin(theta) */
 static const double torque_rate = 3;  /* 1/(kg m^2) */
 static const double torque_limit = 2; /* N m */
 /* swingup200: a point mass, omega' = sin(theta) + u, costs of every step and of the end (Suh et al., ICML
- * 2022), in their order of signs: from hanging at theta = pi a positive torque lifts towards theta = 2 pi,
- * upright. */
+ * 2022), with their signs: from hanging at theta = pi a positive torque lifts towards theta = 2 pi, upright.
+ */
 static const double suh_dt = 0.02, suh_limit = 10, suh_start = 0.1, suh_final = 20;
 static const double speed_limit = 8; /* rad/s, variant gym only */
 enum { MAX_STEPS = 200, N_OBS = 3 };
@@ -53,7 +53,7 @@ typedef struct pendulum {
     double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1], torque[MAX_STEPS];
     uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
     double running;              /* loss of the steps so far */
-    double theta_bar, omega_bar; /* of a sweep over its steps: adjoint of the state before the last of them */
+    double theta_bar, omega_bar; /* of a sweep over its steps: adjoint of the state before the last one */
 } pendulum;
 
 /* ---- dynamics ---- */
@@ -130,7 +130,7 @@ static double loss_of(const pendulum *p)
 
 /* Reverse sweep: a, b are d loss / d theta, d omega of the state after step k. While the speed limit acts,
  * the new speed does not depend on anything (its derivative is taken as 0 there, as 1 up to and at the
- * limit); the wrapped angle has slope 1, also where it jumps at pi. */
+ * limit); the wrapped angle has slope 1, also at its jump at pi. */
 static ds_status adjoint_of_pendulum(void *self, ds_eval *io)
 {
     const pendulum *p = self;
@@ -183,11 +183,11 @@ static void read_pendulum(void *self, ds_param_reader *in)
     p->kit.n = p->kit.steps = p->kit.horizon = p->variant == SWINGUP60 ? 60 : 200;
     p->kit.n_obs = N_OBS;
     p->kit.dt = p->kit.control_dt = p->dt;
-    p->kit.time_limit = p->variant == GYM; /* of Pendulum-v1, whose cost is that of any number of steps */
+    p->kit.time_limit = p->variant == GYM; /* cost of Pendulum-v1, for any number of steps */
 }
 
-/* The suggested start is a constant push: without torque the hanging rod is a stationary point
- * of the loss. */
+/* The suggested start is a constant push: without torque the hanging rod is a stationary point of the loss.
+ */
 static void name_torque(const void *self, uint64_t i, ds_env_variable *out)
 {
     (void)self;
@@ -226,8 +226,8 @@ static void observe_pendulum(const void *self, double *obs)
     obs[2] = p->omega[p->kit.next];
 }
 
-/* gym, swingup200: minus the cost of the step, and in the end that of the last state; swingup60: by how
- * much the state has become better, less the effort. */
+/* gym, swingup200: minus the cost of the step, and at the end of the last state; swingup60: the improvement
+ * of the state, minus the effort. */
 static ds_status act_on_pendulum(void *self, uint64_t k, ds_step *io)
 {
     pendulum *p = self;
@@ -263,7 +263,7 @@ static void add_final_bar(pendulum *p, uint64_t k, double weight)
     }
 }
 
-/* The branches as in adjoint_of_pendulum(). */
+/* The same branches as in adjoint_of_pendulum(). */
 static ds_status sweep_pendulum(void *self, ds_back *io)
 {
     pendulum *p = self;

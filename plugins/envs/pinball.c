@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pinball - a ball drops through a grid of tilted bars: the decision variables are their angles, the loss is
- * the distance of the ball to a target after a fixed time. */
+/* pinball.c - a ball drops through a grid of tilted bars; the decision variables are their angles, the loss
+ * is the distance of the ball to a target after a fixed time. */
 #include "engines/physics/contact/ball.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
@@ -10,7 +10,7 @@
 
 enum { PINBALL2 = 0, PINBALL16 = 1 };
 enum { BALL, BARS, SIDES, FLOOR_AND_TOP, TARGET };
-static const double wall_half_m = 0.1; /* half thickness of the walls in pictures */
+static const double wall_half_m = 0.1; /* drawn half thickness of the walls */
 
 static const char *const variants[] = {"pinball2", "pinball16", NULL};
 static const char *const integrators[] = {"explicit", "semi-implicit", NULL};
@@ -76,9 +76,9 @@ typedef struct pinball {
     uint64_t rows, columns; /* of bars */
     double *angle;          /* of the last episode */
     double width, height, half[2], start[4], target[2];
-    uint64_t told; /* contacts whose impulses have been measured */
+    uint64_t told; /* contacts with measured impulses */
     proximity near;
-    proximity_seen *seen; /* of each bar, in the last episode */
+    proximity_seen *seen; /* per bar, in the last episode */
     double *more;         /* derivatives by the positions of all states */
 } pinball;
 
@@ -108,7 +108,7 @@ static void read_physics(pinball *e, ds_param_reader *in)
     proximity_read(&e->near, in);
 }
 
-/* What cannot be together. */
+/* Refuses parameters that exclude each other. */
 static ds_status check_pinball(const pinball *e, const ds_host *host)
 {
     const ball_params *p = &e->p;
@@ -225,14 +225,14 @@ static ds_status allocate_pinball(void *self)
 
 /* ---- episode ---- */
 
-/* Of the ball to the target; `bar` gets its derivatives by the position. */
+/* Distance of the ball to the target; `bar` receives its derivatives by the position. */
 static double distance(const pinball *e, const double *state, double bar[2])
 {
     const double error[2] = {state[0] - e->target[0], state[1] - e->target[1]};
     return norm_of(2, error, bar);
 }
 
-/* How near the ball came to each bar: the sum of the squared distances. */
+/* How close the ball came to each bar: the sum of the squared distances. */
 static double see_bars(pinball *e)
 {
     double sum = 0;
@@ -249,7 +249,7 @@ static double see_bars(pinball *e)
     return sum;
 }
 
-/* Its derivatives, times the weight: by the states, and by the angles. */
+/* Its derivatives times the weight, by the states and by the angles. */
 static void see_bars_adjoint(pinball *e, double *more, double *angle_bar)
 {
     memset(more, 0, 2 * (e->kit.steps + 1) * sizeof *more);
@@ -373,7 +373,7 @@ static void measure_pinball(void *self, uint64_t k, double *out)
     out[4] = 0.5 * square + e->p.gravity * at[1];
     out[5] = 0;
     e->told = k > 0 ? e->told : 0;
-    for (; e->told < ball_events(e->sim); e->told++) { /* those of the step before, in the order of time */
+    for (; e->told < ball_events(e->sim); e->told++) { /* impulses of the step before, in order of time */
         const ball_event *event = ball_event_at(e->sim, e->told);
         const impact_contact *c = ball_contacts(e->sim, event);
         if (event->step + 1 > k) {
@@ -410,19 +410,17 @@ static const ds_desc desc = {
     .summary = "A ball drops through a grid of tilted bars and is to reach a target.",
     .description =
         "Variables: the angles of the bars in rad, each in [-1, 1], row by row from the top left. Rigid "
-        "contact with bars and walls; the bars do not move.\n"
-        "The landscape has plateaus and jumps: a bar that the ball never touches has gradient exactly zero; "
-        "hit or miss at an edge, face or corner, the order of impacts, the restitution threshold and the "
-        "clipping depth are switches; a ball at rest on a level bar no longer depends on anything; the fixed "
-        "end time cuts a flight short.\n"
-        "The discrete gradient is exact for the program, but the program moves impacts in whole steps: "
-        "against the loss seen over a distance it has an error that does not vanish with h (compare gradient "
-        "= saltation).\n"
-        "A bar that is not touched can be felt all the same: softness (a force at a distance instead of "
-        "impacts), contact_grad = distance (only the gradient knows one; its kind is `smoothed`), "
-        "contact_loss (how near the ball came to each bar). See docs/contact.md.\n"
-        "No stepwise control: the bars stand still, there are no actions during an episode.\n"
-        "Metrics: x, y, distance to the target, speed, energy, impulse of the contacts in the step before.",
+        "contact with bars and walls; the bars do not move.\nThe landscape has plateaus and jumps: a bar "
+        "that the ball never touches has gradient exactly zero; hit or miss at an edge, face or corner, the "
+        "order of impacts, the restitution threshold and the clipping depth are switches; a ball at rest on "
+        "a level bar no longer depends on anything; the fixed end time cuts a flight short.\nThe discrete "
+        "gradient is exact for the program, but the program moves impacts in whole steps: compared with the "
+        "loss over a distance it has an error that does not vanish with h (compare gradient = "
+        "saltation).\nAn untouched bar can still be felt: softness (a force at a distance instead of "
+        "impacts), contact_grad = distance (only the gradient uses one; its kind is `smoothed`), "
+        "contact_loss (how close the ball came to each bar). See docs/contact.md.\nNo stepwise control: the "
+        "bars stand still, there are no actions during an episode.\nMetrics: x, y, distance to the target, "
+        "speed, energy, impulse of the contacts in the step before.",
     .citation = PAPER_ANTONOVA " Contact: K. Werling et al., RSS 2021.",
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* realtosim - the properties of a cloth are to be found from a recording of its corners while a gripper lifts
- * it: the decision variables are size, mass, friction and the stiffness of 64 patches. */
+/* realtosim.c - finds the properties of a cloth from a recording of its corners while a gripper lifts it; the
+ * decision variables are size, mass, friction and the stiffness of 64 patches. */
 #include "engines/physics/cloth/lift.h"
 #include "engines/kit/bundled.h"
 #include "engines/data/recorded.h"
@@ -20,12 +20,12 @@ static const ds_param *const params[] = {
             .flags = 0),
     RECORDED_PARAMS(
         "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15",
-        "Of parameter file: names or numbers (from 1) of 15 columns: x, y, z of the gripper, then of the "
-        "four corners; y is up. A corner that was not seen lacks all three (gaps = true).",
-        "30", "Of parameter file without time_column: samples in a second.", "0",
-        "Samples that are compared, with the start; 0: of data all but those held out. Needed with file."),
+        "For parameter file: names or numbers (from 1) of 15 columns: x, y, z of the gripper, then of the "
+        "four corners; y is up. A corner that was not seen has none of the three (gaps = true).",
+        "30", "For parameter file without time_column: samples per second.", "0",
+        "Number of compared samples, with the start; 0: all of data except held_out. Required with file."),
     DS_LIST("nominal_size", "0.2, 0.2", 1e-3, 100, 2, "m",
-            "Of parameter file: width and length of the cloth, about; half to one and a half of it are "
+            "For parameter file: approximate width and length of the cloth; half to one and a half of it are "
             "searched."),
     DS_ENUM(
         "r2s_norm", "l2", norms,
@@ -33,34 +33,33 @@ static const ds_param *const params[] = {
         "squares: for lm and pbh)."),
     DS_BOOL("toi", "true",
             "Continuous time of impact: a vertex moves on until it meets the table. Without it the vertex "
-            "loses its velocity at the begin of the step."),
+            "loses its velocity at the beginning of the step."),
     DS_REAL("h", "2e-4", 1e-6, 0.1, "s", "Time step."),
-    DS_ENUM(
-        "loss", "task", losses,
-        "task: distance of the corners from those recorded, as r2s_norm says. image: what cameras see of the "
-        "cloth while it is lifted along the recorded path, compared with an episode of a known cloth or a "
-        "PNG file."),
+    DS_ENUM("loss", "task", losses,
+            "task: distance of the corners from the recorded ones, by r2s_norm. image: what cameras see of "
+            "the cloth while it is lifted along the recorded path, compared with an episode of a known cloth "
+            "or a PNG file."),
     DS_LIST("reference", "", -1, 1, LIFT_VARIABLES, "",
             "loss = image: variables of the known cloth, one value for all or 68. Empty: of the cloth in the "
             "recording that comes with the plugin."),
-    SIGHT_PARAMS("0,25,30"),
-    LOOK_MESH_PARAMS("alpha"),
+    IMAGE_LOSS_PARAMS("0,25,30"),
+    CAMERAS_MESH_PARAMS("alpha"),
     NULL};
 
-static const double ground = -0.003; /* m, of the table as it is drawn */
+static const double ground = -0.003; /* m, of the drawn table */
 
 typedef struct realtosim {
     ds_env_kit kit; /* first */
     lift l;
     cloth_camera seen; /* loss = image */
-    int own;           /* the recording is ours */
+    int own;           /* the recording comes with the plugin */
     double *side;      /* two more sets of residuals */
     int displaced;     /* the engine has simulated another point since */
 } realtosim;
 
 /* ---- set-up ---- */
 
-/* A row of the recording becomes one of the trajectory; 0 where a part of it is missing. */
+/* Copies a row of the recording to the trajectory; returns 0 if a part of it is missing. */
 static int take_row(const double *from, double time, int first, double *to)
 {
     to[0] = time;
@@ -80,10 +79,9 @@ static ds_status read_columns(ds_param_reader *in, uint64_t samples, uint64_t he
     recorded r;
     const double rate = ds_param_real(in, "sample_rate");
     if (in->status == DS_OK && (samples < 2 || !(rate > 0))) {
-        return ds_host_fail(
-            in->host, DS_E_PARAM,
-            "parameter file: set n_samples = 2 or more, how many samples are compared, and sample_rate "
-            "above 0");
+        return ds_host_fail(in->host, DS_E_PARAM,
+                            "parameter file: set n_samples = 2 or more, the number of compared samples, and "
+                            "sample_rate above 0");
     }
     ds_param_values(in, "nominal_size", 2, t->size);
     ds_status status = in->status == DS_OK ? recorded_open(&r, in, rate, samples, held_out) : in->status;
@@ -103,11 +101,10 @@ static ds_status read_columns(ds_param_reader *in, uint64_t samples, uint64_t he
     for (uint64_t i = 0; status == DS_OK && i < t->rows; i++) {
         if (!take_row(r.data.value + i * r.data.columns, (double)i * r.dt, i == 0,
                       t->row + i * TRAJECTORY_COLUMNS)) {
-            status = ds_host_fail(
-                in->host, DS_E_DATA,
-                "parameter file: sample %llu: the gripper, and in the first sample every corner, must be "
-                "there, and of a corner all three coordinates or none",
-                (unsigned long long)i);
+            status = ds_host_fail(in->host, DS_E_DATA,
+                                  "parameter file: sample %llu: the gripper, and in the first sample every "
+                                  "corner, must be present, and of a corner all three coordinates or none",
+                                  (unsigned long long)i);
         }
     }
     recorded_close(&r);
@@ -117,7 +114,7 @@ static ds_status read_columns(ds_param_reader *in, uint64_t samples, uint64_t he
     return status;
 }
 
-/* Cuts the rows behind those that are wanted; *fitted gets how many are compared. */
+/* Drops the rows after the wanted ones; *fitted: the number of compared rows. */
 static ds_status choose_rows(const ds_host *host, uint64_t samples, uint64_t held_out, trajectory *t,
                              uint64_t *fitted)
 {
@@ -144,14 +141,15 @@ static ds_status read_data(ds_param_reader *in, double h, trajectory *t, uint64_
     char buffer[4096], error[512];
     if (in->status == DS_OK && columns && *path) {
         return ds_host_fail(host, DS_E_PARAM,
-                            "parameters data and file name two recordings: set one of them");
+                            "parameters data and file both name a recording: set one of them");
     }
     if (in->status == DS_OK && !*path && !columns) {
         ds_status status = host->resource(host, "data/cloth.lift", buffer, sizeof buffer, NULL);
         path = buffer;
         if (status != DS_OK) {
             return ds_host_fail(
-                host, status, "data/cloth.lift is not beside the plugin: install it, or set parameter data");
+                host, status,
+                "data/cloth.lift is missing next to the plugin: install it, or set parameter data");
         }
     }
     if (in->status != DS_OK) {
@@ -181,10 +179,10 @@ static ds_status read_data(ds_param_reader *in, double h, trajectory *t, uint64_
     double last = t->row[TRAJECTORY_COLUMNS * (t->rows - 1)];
     if (last / h > LIFT_MAX_STEPS) {
         trajectory_free(t);
-        return ds_host_fail(
-            host, DS_E_PARAM,
-            "the recording lasts %g s, with h = %g more than %d steps: raise parameter h or shorten it", last,
-            h, LIFT_MAX_STEPS);
+        return ds_host_fail(host, DS_E_PARAM,
+                            "the recording lasts %g s, which with h = %g is more than %d steps: increase "
+                            "parameter h or shorten it",
+                            last, h, LIFT_MAX_STEPS);
     }
     return DS_OK;
 }
@@ -207,11 +205,11 @@ static void read_realtosim(void *self, ds_param_reader *in)
     e->kit.cost = e->l.fitted_steps;
     e->kit.steps = e->l.frames;
     e->kit.dt = e->l.c.h * (double)e->l.every;
-    sight_read(&e->seen.sight, in, ds_param_int(in, "loss") == 1, e->l.fitted_frames, 1);
-    e->l.seen = e->seen.sight.wanted ? &e->seen : NULL;
+    image_loss_read(&e->seen.image_loss, in, ds_param_int(in, "loss") == 1, e->l.fitted_frames, 1);
+    e->l.seen = e->seen.image_loss.wanted ? &e->seen : NULL;
 }
 
-/* All of them have scales of their own, see lift.c: -1 and 1 are the ends of a range. */
+/* All variables have their own scale, see lift.c: -1 and 1 are the ends of a range. */
 static void name_property(const void *self, uint64_t i, ds_env_variable *out)
 {
     static const char *const names[4] = {"width", "length", "mass", "friction"};
@@ -226,24 +224,23 @@ static void name_property(const void *self, uint64_t i, ds_env_variable *out)
     }
 }
 
-/* The last one there is where an episode is lost among the rows that are held out. */
+/* The last available row, if an episode diverges among the held-out rows. */
 static const double *frame_of(const realtosim *e, uint64_t k)
 {
     return e->l.frame + (k < e->l.known ? k : e->l.known) * 3 * e->l.c.mesh.stride;
 }
 
-/* Variables of the cloth whose pictures are the target; 0 for all where a file has them. */
+/* Variables of the cloth that gives the target images; 0 for all if a file has the images. */
 static ds_status read_reference(const realtosim *e, double u[LIFT_VARIABLES])
 {
     ds_param_reader in = {e->kit.host, DS_OK};
     uint64_t given = 0;
     memset(u, 0, LIFT_VARIABLES * sizeof *u);
     ds_param_list(&in, "reference", &given);
-    if (given == 0 && !e->own && *e->seen.sight.image == '\0') {
-        return ds_host_fail(
-            in.host, DS_E_PARAM,
-            "loss = image with a recording of yours: give the pictures of the cloth (parameter "
-            "target_image), or the variables of a known one (parameter reference)");
+    if (given == 0 && !e->own && *e->seen.image_loss.image == '\0') {
+        return ds_host_fail(in.host, DS_E_PARAM,
+                            "loss = image with your own recording: give images of the cloth (parameter "
+                            "target_image), or the variables of a known cloth (parameter reference)");
     }
     if (e->own) {
         lift_hidden(LIFT_OWN_SEED, u);
@@ -254,7 +251,7 @@ static ds_status read_reference(const realtosim *e, double u[LIFT_VARIABLES])
 
 static ds_status open_pictures(realtosim *e)
 {
-    const film_subject subject = {
+    const frames_subject subject = {
         .mesh = {(uint32_t)e->l.c.mesh.vertices, 2 * LIFT_CELLS * LIFT_CELLS, e->l.s.triangle}};
     const double *states = e->l.fitted_frame;
     const size_t stride = e->l.c.mesh.stride;
@@ -276,7 +273,7 @@ static ds_status allocate_realtosim(void *self)
     realtosim *e = self;
     e->side = ds_memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
     const ds_status status = lift_check_step(&e->l, cure);
-    return status == DS_OK && e->seen.sight.wanted ? open_pictures(e) : status;
+    return status == DS_OK && e->seen.image_loss.wanted ? open_pictures(e) : status;
 }
 
 static void release_realtosim(void *self)
@@ -315,7 +312,7 @@ static void place_realtosim(const void *self, uint64_t k, uint64_t b, double *ou
             const double *at = x + e->l.corner[c];
             ds_scene_kit_pose(at[0], at[m->stride], at[2 * m->stride], 0, out + 7 * c);
         }
-    } else { /* where each corner was seen last */
+    } else { /* last observed position of each corner */
         for (uint64_t c = 0; c < 4; c++) {
             const double *seen = t->row + TRAJECTORY_COLUMNS * (t->rows - 1) + 4 + 3 * c;
             while (isnan(*seen)) {
@@ -346,7 +343,7 @@ static void bodies_of_realtosim(void *self, ds_scene_kit *s)
             }
         }
     }
-    /* Drawn a little lower: a cloth without thickness would lie in the very plane of the table. */
+    /* Drawn a little lower: a cloth without thickness would lie exactly in the plane of the table. */
     s->info.box[1] = ground;
     s->info.ground = ground;
 }
@@ -371,7 +368,7 @@ static uint64_t rows_until(const realtosim *e, uint64_t k)
     return rows;
 }
 
-/* What there is no state for is NAN. */
+/* Positions without a state are NAN. */
 static void measure_realtosim(void *self, uint64_t k, double *out)
 {
     realtosim *e = self;
@@ -414,7 +411,7 @@ static ds_status simulate_realtosim(void *self, ds_eval *io)
     if (status == DS_OK && bad < 0 && (io->want & DS_WANT_SCENE) != 0) {
         status = lift_go_on(&e->l);
     }
-    if (status == DS_OK && bad < 0 && e->seen.sight.wanted) {
+    if (status == DS_OK && bad < 0 && e->seen.image_loss.wanted) {
         return cloth_camera_loss(&e->seen, e->l.fitted_frame, e->l.fitted_frames, &io->loss);
     }
     io->loss = status == DS_OK && bad < 0 ? lift_loss(&e->l) : (double)INFINITY;
@@ -427,9 +424,9 @@ static ds_status adjoint_of_realtosim(void *self, ds_eval *io)
     return cloth_camera_status(&e->seen, lift_gradient(&e->l, io->grad));
 }
 
-/* ---- residuals: r2s_norm = sq; pictures ---- */
+/* ---- residuals of r2s_norm = sq, and images ---- */
 
-/* The episode at x once more, after others. */
+/* Simulates the episode at x again, after others. */
 static ds_status come_back(realtosim *e, ds_eval *io)
 {
     int64_t step = -1;
@@ -438,7 +435,7 @@ static ds_status come_back(realtosim *e, ds_eval *io)
     return lift_simulate(&e->l, io->x, &step);
 }
 
-/* Residuals at x + t v; *bad where there are none. */
+/* Residuals at x + t v; *bad: there are none. */
 static ds_status residuals_at(realtosim *e, const double *x, const double *v, double t, double *out, int *bad)
 {
     double u[LIFT_VARIABLES];
@@ -454,8 +451,8 @@ static ds_status residuals_at(realtosim *e, const double *x, const double *v, do
     return status;
 }
 
-/* J v by differences of second order, central where both sides lie in the box: the engine has no forward
- * mode. The step is short because contacts begin and end everywhere. */
+/* J v by differences of second order, central if both sides lie in the box: the engine has no forward mode.
+ * The step is short because contacts begin and end everywhere. */
 static ds_status forward_product(realtosim *e, ds_eval *io, ds_eval_query *ask)
 {
     const uint64_t m = lift_residual_count(&e->l);
@@ -482,21 +479,21 @@ static ds_status forward_product(realtosim *e, ds_eval *io, ds_eval_query *ask)
     e->displaced = 1;
     ask->kind = DS_GRAD_FD;
     io->cost_steps += 2 * e->l.fitted_steps;
-    /* The scene is read later, and has no steps behind the compared ones from here. */
+    /* The scene is read later; it has no steps after the compared ones. */
     return status == DS_OK && (io->want & DS_WANT_SCENE) != 0 ? come_back(e, io) : status;
 }
 
 static uint64_t channels_of_realtosim(const void *self)
 {
     const realtosim *e = self;
-    return e->seen.sight.wanted ? sight_channels(&e->seen.sight) : e->l.squared != 0;
+    return e->seen.image_loss.wanted ? image_loss_channels(&e->seen.image_loss) : e->l.squared != 0;
 }
 
 static void channel_of_realtosim(const void *self, uint64_t i, ds_channel *out)
 {
     const realtosim *e = self;
-    if (e->seen.sight.wanted) {
-        sight_channel(&e->seen.sight, &e->kit, i, out);
+    if (e->seen.image_loss.wanted) {
+        image_loss_channel(&e->seen.image_loss, &e->kit, i, out);
         return;
     }
     out->role = DS_CHANNEL_RESIDUAL;
@@ -509,8 +506,8 @@ static void channel_of_realtosim(const void *self, uint64_t i, ds_channel *out)
 static ds_status answer_of_realtosim(void *self, ds_eval *io, ds_eval_query *ask)
 {
     realtosim *e = self;
-    if (e->seen.sight.wanted) {
-        return sight_answer(&e->seen.sight, &e->kit, io, ask);
+    if (e->seen.image_loss.wanted) {
+        return image_loss_answer(&e->seen.image_loss, &e->kit, io, ask);
     }
     const ds_status back = e->displaced ? come_back(e, io) : DS_OK;
     if (back != DS_OK) {
@@ -540,7 +537,7 @@ static const ds_env_table env = {.size = sizeof(realtosim),
                                  .variable = name_property,
                                  .simulate = simulate_realtosim,
                                  .adjoint = adjoint_of_realtosim,
-                                 .passes = 2, /* again from the checkpoints, and backward */
+                                 .passes = 2, /* repeated from the checkpoints, and backward */
                                  .metrics = metrics,
                                  .bodies = bodies_of_realtosim,
                                  .place = place_realtosim,
@@ -557,17 +554,15 @@ static const ds_desc desc = {
         "Variables, each in [-1, 1]: width and length (0.5 to 1.5 times nominal), mass (0.01 to 0.1 kg, "
         "logarithmic), friction (0 to 1), then the stiffness of 8 x 8 patches (10 to 200 N/m, logarithmic). "
         "The cloth lies on a table; vertices near the gripper follow its path. Loss: mean distance of "
-        "simulated corners to those recorded.\n"
-        "With r2s_norm = sq the loss is a sum of squares and its residuals are offered; their products J v "
-        "are made by differences, J^T v by the adjoint.\n"
-        "The gripper holds every vertex within 2 cm, at least one: the loss jumps where size changes which "
-        "they are.\n"
-        "No stepwise control: the variables are constants of an episode, not actions in it.\n"
-        "The recording: a file of ds-cloth-1, or columns of any table (parameter file) with their names, "
-        "units and rate; samples behind the compared ones are held out.\n"
-        "Metrics: largest stretch of a spring, height of the gripper, x, y, z of the centre of mass, heights "
-        "of the corners and what was recorded of them, held_out, rmse: of the corners so far, of those held "
-        "out from their first on.",
+        "simulated corners to recorded ones.\nWith r2s_norm = sq the loss is a sum of squares and offers its "
+        "residuals; products J v are computed by differences, J^T v by the adjoint.\nThe gripper holds every "
+        "vertex within 2 cm, at least one: the loss jumps where the size changes which vertices these "
+        "are.\nNo stepwise control: the variables are constants of an episode, not actions in it.\nThe "
+        "recording: a file of ds-cloth-1, or columns of any table (parameter file) with their names, units "
+        "and rate; samples after the compared ones are held out.\nMetrics: largest stretch of a spring, "
+        "height of the gripper, x, y, z of the centre of mass, heights of the corners and their recorded "
+        "heights, held_out, rmse: of the corners so far; from the first held-out sample on, of the held-out "
+        "ones.",
     .citation = PAPER_ANTONOVA,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swing - a cloth held at two corners is swung and let go, and is to lie on the floor like a target: the
- * decision variables are the stiffness of its patches or its initial velocity, and if wanted its size. */
+/* swing.c - a cloth held at two corners is swung and released, and should lie on the floor like a target; the
+ * decision variables are the stiffness of its patches or its initial velocity, and optionally its size. */
 #include "common/number.h"
 #include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/sheet.h"
@@ -32,24 +32,24 @@ static const ds_param *const params[] = {
             .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "mesh", losses,
             "single: distance of the centre of mass to that of the target. corner, mesh: mean distance of "
-            "the corners, of all vertices, to those of the target. image: what cameras see of the cloth, "
+            "the corners, or of all vertices, to those of the target. image: what cameras see of the cloth, "
             "compared with what they see of the target."),
     DS_BOOL("toi", "true",
             "Continuous time of impact: a vertex moves on until it meets the floor. Without it the vertex "
-            "loses its velocity at the begin of the step."),
+            "loses its velocity at the beginning of the step."),
     DS_REAL("mu", "0", 0, 100, "", "Coulomb friction of the floor."),
     DS_REAL("floor", "0", -1e6, 0.05, "m", "Height of the floor; far below, there is no contact."),
     DS_LIST("stiffness_range", "20,200", 1e-6, 1e4, 2, "N/m", "Stiffness at -1 and at 1."),
-    DS_REAL("stiffness", "80", 0, 1e4, "N/m", "Stiffness where it is no variable, and of the target."),
+    DS_REAL("stiffness", "80", 0, 1e4, "N/m", "Stiffness if it is not a variable, and of the target."),
     DS_LIST("velocity", "0,-0.4,0.6", -100, 100, 3, "m/s",
-            "Initial velocity where it is no variable, and of the target."),
+            "Initial velocity if it is not a variable, and of the target."),
     DS_LIST("target_stiffness", "", 0, 1e4, 4096, "N/m",
             "Stiffness of the target, one value or one per patch; empty = parameter stiffness."),
     DS_LIST("target_velocity", "", -100, 100, 3, "m/s",
             "Velocity of the target; empty = parameter velocity."),
-    DS_REAL("width", "0.2", 1e-3, 10, "m", "Width of the cloth where it is no variable, and of the target."),
+    DS_REAL("width", "0.2", 1e-3, 10, "m", "Width of the cloth if it is not a variable, and of the target."),
     DS_REAL("length", "0.2", 1e-3, 10, "m",
-            "Length of the cloth where it is no variable, and of the target."),
+            "Length of the cloth if it is not a variable, and of the target."),
     DS_REAL("height", "0.3", 0.05, 100, "m", "Height of the anchored edge at the start."),
     DS_INT("cells", "16", 2, 64, "", "Cells of the cloth along each direction."),
     DS_REAL("h", "2e-4", 1e-7, 0.1, "s", "Time step."),
@@ -59,8 +59,8 @@ static const ds_param *const params[] = {
     DS_REAL("damping", "0.002", 0, 1e3, "N s/m", "Damping along each spring."),
     DS_REAL("drag", "1", 0, 1e3, "1/s", "Rate at which velocities decay."),
     DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
-    SIGHT_PARAMS("0,35,20"),
-    LOOK_MESH_PARAMS("alpha"),
+    IMAGE_LOSS_PARAMS("0,35,20"),
+    CAMERAS_MESH_PARAMS("alpha"),
     DS_HYBRID_PARAMS,
     NULL};
 
@@ -75,14 +75,14 @@ typedef struct swing {
     double *k, *k_bar;             /* per patch: N/m */
     double v[3], v_bar[3], dim[2]; /* of the present episode: velocity, width and length */
     uint32_t corner[4];
-    double *target, *goal; /* final positions of the target; its centre of mass, in the form of one vertex */
+    double *target, *goal; /* final positions of the target; its centre of mass, stored as one vertex */
     double *frame;         /* positions at every output step */
     cloth_camera seen;     /* loss = image */
-    const double *w;       /* of networks in the present episode; NULL in that of the target */
+    const double *w;       /* of networks in the present episode; NULL for the target */
     double *w_bar, *tape;
 } swing;
 
-/* ---- what happens in an episode ---- */
+/* ---- motion of the corners ---- */
 
 static int hold_corners(void *self, uint64_t step, double velocity[3])
 {
@@ -128,7 +128,7 @@ static void centre(const swing *e, const double *x, double out[3])
     }
 }
 
-/* Distance of the centre of mass to its goal; `unit` (or NULL) gets its derivative. */
+/* Distance of the centre of mass to its goal; `unit` (or NULL) receives its derivative. */
 static double distance_of_centre(const swing *e, const double *x, double *unit)
 {
     double at[3];
@@ -142,7 +142,7 @@ static double distance_of_centre(const swing *e, const double *x, double *unit)
 static double loss_of(const swing *e, const double *x)
 {
     const cloth_mesh *m = &e->c.mesh;
-    if (e->loss != SINGLE) { /* of pictures, what the metrics tell: the distance of the mesh */
+    if (e->loss != SINGLE) { /* with images, the metrics use the distance of the mesh */
         return sheet_distance(m, e->loss == CORNER ? e->corner : NULL, e->loss == CORNER ? 4 : m->vertices, x,
                               e->target);
     }
@@ -360,7 +360,7 @@ static void read_physics(swing *e, ds_param_reader *in)
     }
     if (duration / c->h < 0.5 || duration / c->h > 1e5) {
         in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "parameters duration = %g and h = %g make %g steps: allowed are 1 to 1e5",
+                                  "parameters duration = %g and h = %g give %g steps: 1 to 1e5 are allowed",
                                   duration, c->h, duration / c->h);
         return;
     }
@@ -379,7 +379,7 @@ static void read_swing(void *self, ds_param_reader *in)
     e->variables = ds_param_int(in, "variables");
     e->size = ds_param_int(in, "size");
     e->loss = ds_param_int(in, "loss");
-    sight_read(&e->seen.sight, in, e->loss == IMAGE, e->kit.steps, 1);
+    image_loss_read(&e->seen.image_loss, in, e->loss == IMAGE, e->kit.steps, 1);
     ds_param_values(in, "stiffness_range", 2, e->range);
     e->fixed_k = ds_param_real(in, "stiffness");
     ds_param_values(in, "velocity", 3, e->fixed_v);
@@ -395,7 +395,7 @@ static void read_swing(void *self, ds_param_reader *in)
     e->kit.n = (e->variables == STIFFNESS ? e->patches : 3) + (e->size ? 2 : 0);
 }
 
-/* The stiffest cloth that is searched for decides how long a step may be. */
+/* The stiffest cloth of the search limits the step. */
 static ds_status check_step(swing *e)
 {
     char where[64] = "";
@@ -409,19 +409,19 @@ static ds_status check_step(swing *e)
     return cloth_warn_of_step(&e->c, hang_cloth(e), where, cure);
 }
 
-/* Of the episode just simulated, the target. */
+/* Makes the episode just simulated the target. */
 static ds_status open_pictures(swing *e)
 {
     const size_t cells = e->s.cells;
-    const film_subject subject = {
+    const frames_subject subject = {
         .mesh = {(uint32_t)e->c.mesh.vertices, (uint32_t)(2 * cells * cells), e->s.triangle}};
     const ds_status status =
         cloth_camera_open(&e->seen, &subject, e->c.mesh.stride, NULL, frame_of(e, 0), e->target, e->kit.host);
     return status != DS_OK ? status : cloth_camera_target(&e->seen, e->frame);
 }
 
-/* The target is an episode of the same simulator. Stiffness goes through its variable, as it will when it is
- * searched for: at the optimum both episodes are the same bit for bit. */
+/* The target is an episode of the same simulator. Stiffness is converted from its variable, as in the search,
+ * so that at the optimum both episodes are bit-identical. */
 static ds_status make_target(swing *e)
 {
     ds_param_reader in = {e->kit.host, DS_OK};
@@ -474,7 +474,7 @@ static ds_status allocate_swing(void *self)
     return status == DS_OK ? make_target(e) : status;
 }
 
-/* A stiffness is the logarithm of one, -1 and 1 the ends of its range. */
+/* A stiffness variable is a logarithm; -1 and 1 are the ends of its range. */
 static void name_of_swing(const void *self, uint64_t i, ds_env_variable *out)
 {
     const swing *e = self;
@@ -558,7 +558,7 @@ static void bodies_of_swing(void *self, ds_scene_kit *s)
         ds_scene_kit_include(s, x[0], x[e->c.mesh.stride], x[2 * e->c.mesh.stride], 0.02);
     }
     ds_scene_kit_include(s, 0, e->height, 0, 0.5 * e->fixed_size[0] + 0.02);
-    /* Drawn a little lower: a cloth without thickness would lie in the very plane of the floor. */
+    /* Drawn a little lower: a cloth without thickness would lie exactly in the plane of the floor. */
     const double ground = e->c.floor.height - 0.003;
     s->info.box[1] = fmax(s->info.box[1], ground);
     s->info.ground = ground > s->info.box[1] - 1 ? ground : -HUGE_VAL;
@@ -589,7 +589,7 @@ static void release_swing(void *self)
     cloth_camera_close(&((swing *)self)->seen);
 }
 
-SIGHT_DEFINE_CHANNELS(swing, seen.sight)
+IMAGE_LOSS_DEFINE_CHANNELS(swing, seen.image_loss)
 
 static const ds_env_table env = {.size = sizeof(swing),
                                  .advice = "reduce parameter cells or duration",
@@ -602,28 +602,26 @@ static const ds_env_table env = {.size = sizeof(swing),
                                  .variable = name_of_swing,
                                  .simulate = simulate_swing,
                                  .adjoint = adjoint_of_swing,
-                                 .passes = 2, /* again from the checkpoints, and backward */
+                                 .passes = 2, /* repeated from the checkpoints, and backward */
                                  .metrics = metrics,
                                  .bodies = bodies_of_swing,
                                  .place = place_swing,
                                  .measure = measure_swing,
-                                 SIGHT_TABLE};
+                                 IMAGE_LOSS_TABLE};
 
 static const ds_desc desc = {
     BUNDLED_DESC("swing", "4"),
     .flags = DS_ENV_GRADIENT,
-    .summary = "A cloth is swung by two corners, let go, and is to lie on the floor like a target.",
-    .description =
-        "Variables: the stiffness of the patches of the cloth, or its initial velocity; if wanted, its width "
-        "and length. The cloth is a lattice of masses with structural, shear and bending springs; a vertex "
-        "that meets the floor loses its velocity towards it. The target is an episode of the same cloth, so "
-        "the least loss is 0.\n"
-        "Until the first contact the loss is smooth. From then on an episode is sensitive: neighbouring "
-        "vertices land in another order, the landscape is rugged, and exact gradients are large and often "
-        "point away from the trend.\n"
-        "No stepwise control: the variables are constants of an episode, not actions in it.\n"
-        "Metrics: loss if the episode ended there (loss = image: that of loss = mesh), largest stretch of a "
-        "spring, lowest point, x, y, z of the centre of mass.",
+    .summary = "A cloth is swung by two corners, released, and should lie on the floor like a target.",
+    .description = "Variables: the stiffness of the patches of the cloth, or its initial velocity; "
+                   "optionally its width and length. The cloth is a lattice of masses with structural, shear "
+                   "and bending springs; a vertex that meets the floor loses its velocity towards it. The "
+                   "target is an episode of the same cloth, so the least loss is 0.\nUntil the first contact "
+                   "the loss is smooth. From then on an episode is sensitive: neighbouring vertices land in "
+                   "another order, the landscape is rugged, and exact gradients are large and often point "
+                   "away from the trend.\nNo stepwise control: the variables are constants of an episode, "
+                   "not actions in it.\nMetrics: loss if the episode ended there (loss = image: that of loss "
+                   "= mesh), largest stretch of a spring, lowest point, x, y, z of the centre of mass.",
     .citation = PAPER_ANTONOVA " Springs and time of impact: Y. Hu et al., DiffTaichi, ICLR 2020.",
 };
 

@@ -4,7 +4,6 @@
 #include "host.h"
 
 #include "engines/functions/bbob.h"
-#include "engines/functions/bbob_draw.h"
 #include "engines/functions/functions.h"
 
 #include <setjmp.h>

@@ -397,7 +397,7 @@ static void lift_of_columns(void **state)
     fake_env_close(&e);
     fake_env_refuses("envs/realtosim", (const char *const[]){file, TABLE, NULL}, "set n_samples = 2 or more");
     fake_env_refuses("envs/realtosim", (const char *const[]){file, data, TABLE, "n_samples=3", NULL},
-                     "two recordings");
+                     "both name a recording");
     fake_env_refuses("envs/realtosim", (const char *const[]){file, "columns=p0_x p0_y", "n_samples=3", NULL},
                      "names 2 columns: 15");
     temporary_close(&dir);

@@ -271,7 +271,7 @@ static void own_recordings(void **state)
         (const char *const[]){"variant=recording", file, "columns=1 2 3", "gaps=true", "n_samples=50", NULL},
         "two angles");
     refuses((const char *const[]){"variant=recording", file, "columns=2 3", "n_samples=60", NULL},
-            "60 are asked for");
+            "n_samples + held_out = 60");
     refuses((const char *const[]){"variant=recording", NULL}, "file");
     refuses((const char *const[]){"variant=initial", "rollout=onestep", NULL}, "onestep");
     temporary_close(&folder);

@@ -53,25 +53,25 @@ static void test_signatures(void **state)
 
     static const struct {
         const char *text, *word;
-    } wrong[] = {{"", "no type"},
-                 {"double(x:f64*)", "'double' is no type"},
-                 {"f64*(x:f64*)", "returns a pointer"},
+    } wrong[] = {{"", "unknown type"},
+                 {"double(x:f64*)", "unknown type 'double'"},
+                 {"f64*(x:f64*)", "return a pointer"},
                  {"f64", "'(' is missing"},
                  {"f64(", "no role"},
                  {"f64(x:f64*", "',' or ')'"},
                  {"f64(x:f64*,)", "no role"},
-                 {"f64(y:f64)", "'y' is no role"},
-                 {"void(r:f64*, J:f64)", "are pointers"},
+                 {"f64(y:f64)", "unknown role 'y'"},
+                 {"void(r:f64*, J:f64)", "must be pointers"},
                  {"f64(x f64*)", "no role"},
-                 {"f64(x:f64)", "are pointers"},
-                 {"f64(n:f64)", "are integers"},
+                 {"f64(x:f64)", "must be pointers"},
+                 {"f64(n:f64)", "must be integers"},
                  {"f64(x0:i32)", "f64 or f32"},
-                 {"f64(ctx:i32)", "ctx is a pointer"},
+                 {"f64(ctx:i32)", "ctx must be a pointer"},
                  {"f64(1.5:i32)", "does not fit"},
                  {"f64(-1:u64)", "does not fit"},
                  {"f64(3e9:i32)", "does not fit"},
                  {"f64(1e999:f64)", "no role"},
-                 {"f64(x0:f64))", "nothing may follow"}};
+                 {"f64(x0:f64))", "unexpected text after"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         if (signature_parse(wrong[k].text, &s, error) || !strstr(error, wrong[k].word)) {
             fail_msg("%s: %s", wrong[k].text, error);
@@ -202,12 +202,12 @@ static void test_refused(void **state)
 {
     (void)state;
     refuse(SETTINGS("library=libnothing.so.7"), "libnothing.so.7: cannot open shared object file");
-    refuse(SETTINGS("library=./libm.so.6"), "a path belongs into parameter file");
+    refuse(SETTINGS("library=./libm.so.6"), "put a path in parameter file");
     refuse(SETTINGS("library="), "a name such as libm.so.6");
-    refuse(SETTINGS("symbol=j00"), "exports no 'j00'");
-    refuse(SETTINGS("symbol="), "exports no ''");
+    refuse(SETTINGS("symbol=j00"), "not export 'j00'");
+    refuse(SETTINGS("symbol="), "not export ''");
     refuse(SETTINGS(file, "symbol=a_variable"), "a variable, not a function");
-    refuse(SETTINGS("signature=f64(x1:f64)"), "x1 is wanted and there are 1 variables");
+    refuse(SETTINGS("signature=f64(x1:f64)"), "x1 does not exist: there are 1 variables");
     refuse(SETTINGS("signature=f64(x0)"), "':' is missing");
     refuse(SETTINGS("signature=void(x0:f64)"), "comes from 0 places");
     refuse(SETTINGS("signature=f64(x:f64*, f:f64*)"), "comes from 2 places");

@@ -199,13 +199,13 @@ static void single_precision(void **state)
 static void several_cameras(void **state)
 {
     (void)state;
-    static const char *const cameras[3] = {"camera=1,30,0", "camera=0.8,60,110", "camera=1,30,0,0.8,60,110"};
+    static const char *const places[3] = {"camera=1,30,0", "camera=0.8,60,110", "camera=1,30,0,0.8,60,110"};
     double loss[3];
     for (int k = 0; k < 3; k++) {
         fake_env e;
         double x[MOST];
         fake_env_open(&e, "envs/torus",
-                      (const char *const[]){"loss=image", "preset=small", "look_at=0.5,0.1,0.5", cameras[k],
+                      (const char *const[]){"loss=image", "preset=small", "look_at=0.5,0.1,0.5", places[k],
                                             "tool_start=0.5,0.13,0.5,0,0,0,1", NULL},
                       0, 0);
         random_point(&e, 0.9, 5, x);
@@ -687,7 +687,7 @@ static void refused(void **state)
     (void)state;
     static const struct {
         const char *setting, *word;
-    } cases[] = {{"camera=0.1,30,0", "camera 1, at (0.49"},
+    } cases[] = {{"camera=0.1,30,0", "camera 1 at (0.49"},
                  {"camera=0,30,0,2,90,0", "camera 2: camera: `up`"},
                  {"camera=1,2", "camera has 2 values"},
                  {"look_at=1,2", "look_at has 2 values"}};

@@ -468,15 +468,17 @@ static void flat_sheet_has_gradients(void **state)
 static void refused(void **state)
 {
     (void)state;
-    fake_env_refuses("envs/beam", (const char *const[]){"variables=mu colour", NULL}, "no quantity 'colour'");
+    fake_env_refuses("envs/beam", (const char *const[]){"variables=mu colour", NULL},
+                     "unknown variable 'colour'");
     fake_env_refuses("envs/beam", (const char *const[]){"variables=mu mu", NULL}, "same numbers");
     fake_env_refuses("envs/beam", (const char *const[]){"variables=density masses", NULL}, "same numbers");
-    fake_env_refuses("envs/beam", (const char *const[]){"variables=", NULL}, "no quantity ''");
-    fake_env_refuses("envs/soft_ball", (const char *const[]){"near=inverse", NULL}, "these are no variables");
+    fake_env_refuses("envs/beam", (const char *const[]){"variables=", NULL}, "variables is empty");
+    fake_env_refuses("envs/soft_ball", (const char *const[]){"near=inverse", NULL},
+                     "masses are not variables");
     fake_env_refuses("envs/spring_cage", (const char *const[]){"observe=image", "obs=over", NULL},
-                     "only silhouettes");
+                     "silhouettes only");
     fake_env_refuses("envs/spring_cage", (const char *const[]){"observe=image", "renderer=dibr", NULL},
-                     "only silhouettes");
+                     "silhouettes only");
     fake_env_refuses("envs/beam", (const char *const[]){"camera=4,30", NULL},
                      "distance, elevation and azimuth");
     fake_env_refuses("envs/beam", (const char *const[]){"camera=0,0,0", NULL}, "camera 1");

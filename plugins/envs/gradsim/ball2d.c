@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ball2d.c - find speed and gravity of a ball that bounces past a camera. System identification of gradSim
  * (Jatavallabhula et al., ICLR 2021, its demonstration of bouncing in the plane). */
-#include "engines/kit/algebra/finite.h"
+#include "engines/kit/norm.h"
 #include "engines/physics/contact/floor_ball.h"
 #include "engines/kit/bundled.h"
-#include "engines/rendering/swept/ball_scene.h"
+#include "engines/rendering/observation/ball_scene.h"
 
 #include <string.h>
 
 static const char cure[] = "reduce parameter gravity";
 
 static const ds_param *const params[] = {
-    SWEPT_PARAMS("speed gravity", "speed, gravity, position (at the start)", "image", "64", "15, 0, 0",
-                 "alpha"),
-    WATCHER_OBJECT_PARAM,
+    OBSERVED_PARAMS("speed gravity", "speed, gravity, position (at the start)", "image", "64", "15, 0, 0",
+                    "alpha"),
+    COMPARISON_OBJECT_PARAM,
     DS_REAL("speed", "1", -100, 100, "m/s",
             "Speed along x at the start: of the target, and if it is not a variable."),
     DS_REAL("gravity", "-9", -100, 0, "m/s^2", "The same for gravity, upward."),
     DS_LIST("position", "-7.5, 5", -100, 100, 2, "m", "The same for the start of the centre, x and y."),
     DS_REAL("radius", "0.75", 0.01, 10, "m", "Radius of the ball."),
-    SWEPT_FRAMES_PARAMS("100", "1/30 s", "4", "1"),
+    OBSERVED_FRAMES_PARAMS("100", "1/30 s", "4", "1"),
     NULL};
 
 /* The bounds of the position are ours. */
 enum { SPEED, GRAVITY, POSITION, COUNT = POSITION + 2 };
-static const knob knobs[COUNT] = {
+static const decision decisions[COUNT] = {
     {.name = "speed", .unit = "m/s", .lower = 0, .upper = 6, .start = 3, .random = 1},
     {.name = "gravity", .unit = "m/s^2", .lower = -15, .upper = -5, .start = -10, .random = 1},
-    KNOB("position.x", "m", -9, -6, -7),
-    KNOB("position.y", "m", 2, 8, 4)};
+    DECISION("position.x", "m", -9, -6, -7),
+    DECISION("position.y", "m", 2, 8, 4)};
 
 /* State of the ball: x, y, v_x, v_y. */
 static const uint32_t start[FLOOR_BALL_STATE] = {POSITION, POSITION + 1, SPEED, BALL_SCENE_NONE};
@@ -45,7 +45,7 @@ typedef struct thrown {
 static int64_t launch_ball(void *self, const double *theta, const double *from)
 {
     thrown *e = self;
-    const swept *s = &e->scene.swept;
+    const observed *s = &e->scene.observed;
     return floor_ball_simulate(e->engine, e->radius, theta[0], s->dt, from, s->steps);
 }
 
@@ -90,8 +90,8 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
 
 /* ---- set-up ---- */
 
-static const ball_task task = {.knob = knobs,
-                               .knobs = COUNT,
+static const ball_task task = {.offered = decisions,
+                               .offers = COUNT,
                                .states = FLOOR_BALL_STATE,
                                .constants = 1,
                                .start = start,
@@ -108,15 +108,15 @@ static void read_ball2d(void *self, ds_param_reader *in)
 {
     static const double *const colors[] = {balls_red};
     thrown *e = self;
-    swept *s = &e->scene.swept;
-    double *position = s->knobs.truth + POSITION;
+    observed *s = &e->scene.observed;
+    double *position = s->decisions.truth + POSITION;
     ball_scene_read(&e->scene, in, &task);
     position[0] = -7.5;
     position[1] = 5;
     ds_param_values(in, "position", 2, position);
     e->radius = ds_param_real(in, "radius");
-    swept_frames(s, in, 1.0 / 30, 1);
-    e->engine = floor_ball_create(&s->watcher.kit.memory, s->steps);
+    observed_frames(s, in, 1.0 / 30, 1);
+    e->engine = floor_ball_create(&s->env.kit.memory, s->steps);
     s->floor = 0;
     ball_scene_ready(&e->scene, in, 1, e->radius, colors);
 }
@@ -128,10 +128,10 @@ static void measure_ball2d(void *self, uint64_t k, double *out)
 {
     thrown *e = self;
     double mean[3];
-    out[2] = swept_measure(&e->scene.swept, k, mean);
+    out[2] = observed_measure(&e->scene.observed, k, mean);
     out[0] = mean[0];
     out[1] = mean[1];
-    identified_put(&e->scene.swept.error, out + 3);
+    identified_put(&e->scene.observed.error, out + 3);
 }
 
 /* ---- plugin ---- */
@@ -142,7 +142,7 @@ static const ds_env_table env = {.size = sizeof(thrown),
                                  .read = read_ball2d,
                                  .metrics = metrics,
                                  .measure = measure_ball2d,
-                                 SWEPT_TABLE(swept_allocate, swept_release)};
+                                 OBSERVED_TABLE(observed_allocate, observed_release)};
 
 static const ds_desc desc = {
     BUNDLED_DESC("ball2d", "2"), .flags = DS_ENV_GRADIENT,

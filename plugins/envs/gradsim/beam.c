@@ -15,24 +15,25 @@ static const ds_param *const params[] = {
         "image", "mean squared distance of the points.", "64", "4, 30, 0", "alpha"),
     DS_LIST("truth", "1000, 1000, 5, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
             "Material of the target beam: Lame parameters mu and lambda, damping, density."),
-    WATCHER_OBJECT_PARAM,
+    COMPARISON_OBJECT_PARAM,
     DS_REAL("gravity", "9.8", -100, 100, "m/s^2",
             "Gravity, downward: of the target, and if it is not a variable."),
     SOFT_TIME_PARAMS("2", "32", "10"),
     NULL};
 
-static const quantity offered[] = {QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 1.7, 4, 2),
-                                   QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 1.7, 4, 1.7),
-                                   QUANTITY_LOG("damping", "Pa s", QUANTITY_SOLID_KD, -1, 1.3, 0),
-                                   QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, 0.5, 1.5, 1.2),
-                                   QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
-                                   QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
-                                   QUANTITY("position", "m", QUANTITY_POSITION, -0.5, 0.5, 0.1),
-                                   QUANTITY("turn", "rad", QUANTITY_TURN, -1, 1, 0.1),
-                                   QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -2, 2, 0.5),
-                                   {.name = NULL}};
+static const body_variable offered[] = {
+    BODY_VARIABLE_LOG("mu", "Pa", BODY_VARIABLE_SOLID_MU, 1.7, 4, 2),
+    BODY_VARIABLE_LOG("lambda", "Pa", BODY_VARIABLE_SOLID_LAMBDA, 1.7, 4, 1.7),
+    BODY_VARIABLE_LOG("damping", "Pa s", BODY_VARIABLE_SOLID_KD, -1, 1.3, 0),
+    BODY_VARIABLE_LOG("density", "kg/m^3", BODY_VARIABLE_DENSITY, 0.5, 1.5, 1.2),
+    BODY_VARIABLE_LOG("masses", "", BODY_VARIABLE_MASSES, -0.5, 0.5, 0.1),
+    BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 5),
+    BODY_VARIABLE("position", "m", BODY_VARIABLE_POSITION, -0.5, 0.5, 0.1),
+    BODY_VARIABLE("turn", "rad", BODY_VARIABLE_TURN, -1, 1, 0.1),
+    BODY_VARIABLE("velocity", "m/s", BODY_VARIABLE_VELOCITY, -2, 2, 0.5),
+    {.name = NULL}};
 
-static const soft_task task = {.offered = offered, .state = WATCH_POINTS, .cure = cure};
+static const soft_task task = {.offered = offered, .state = COMPARISON_POINTS, .cure = cure};
 
 /* Fixes both ends: the particles at the least and the largest x. */
 static void hold_ends(fem_model *m)

@@ -23,22 +23,27 @@ static const ds_param *const params[] = {
     NULL};
 
 /* The time step cannot follow faster throws. */
-static const quantity_axes speeds = {{0, -6, -1}, {12, 6, 1}, {1, 0, 0}};
+static const body_variable_axes speeds = {{0, -6, -1}, {12, 6, 1}, {1, 0, 0}};
 
-static const quantity offered[] = {
-    {.name = "velocity", .unit = "m/s", .kind = QUANTITY_VELOCITY, .axes = &speeds},
-    {.name = "velocities", .unit = "m/s", .kind = QUANTITY_VELOCITIES, .lower = -6, .upper = 12, .start = 1},
-    QUANTITY("position", "m", QUANTITY_POSITION, -5, 5, 0),
-    QUANTITY("turn", "rad", QUANTITY_TURN, -1.5, 1.5, 0),
-    QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -0.5, 1, 0.3),
-    QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0),
-    QUANTITY_LOG("stretch", "N/m", QUANTITY_STRETCH, 1, 3, 2),
-    QUANTITY_LOG("area", "N/m", QUANTITY_AREA, 3, 4.5, 4),
-    QUANTITY_LOG("damping", "N s/m", QUANTITY_AREA_KD, 1, 2.5, 2),
-    QUANTITY_LOG("bend", "N/rad", QUANTITY_BEND, 1, 2.5, 2),
-    QUANTITY("lift", "N s^2/m^4", QUANTITY_LIFT, 0, 30, 10),
-    QUANTITY("drag", "N s^2/m^4", QUANTITY_DRAG, 0, 30, 5),
-    QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 9.8),
+static const body_variable offered[] = {
+    {.name = "velocity", .unit = "m/s", .kind = BODY_VARIABLE_VELOCITY, .axes = &speeds},
+    {.name = "velocities",
+     .unit = "m/s",
+     .kind = BODY_VARIABLE_VELOCITIES,
+     .lower = -6,
+     .upper = 12,
+     .start = 1},
+    BODY_VARIABLE("position", "m", BODY_VARIABLE_POSITION, -5, 5, 0),
+    BODY_VARIABLE("turn", "rad", BODY_VARIABLE_TURN, -1.5, 1.5, 0),
+    BODY_VARIABLE_LOG("mass", "kg", BODY_VARIABLE_DENSITY, -0.5, 1, 0.3),
+    BODY_VARIABLE_LOG("masses", "", BODY_VARIABLE_MASSES, -0.5, 0.5, 0),
+    BODY_VARIABLE_LOG("stretch", "N/m", BODY_VARIABLE_STRETCH, 1, 3, 2),
+    BODY_VARIABLE_LOG("area", "N/m", BODY_VARIABLE_AREA, 3, 4.5, 4),
+    BODY_VARIABLE_LOG("damping", "N s/m", BODY_VARIABLE_AREA_KD, 1, 2.5, 2),
+    BODY_VARIABLE_LOG("bend", "N/rad", BODY_VARIABLE_BEND, 1, 2.5, 2),
+    BODY_VARIABLE("lift", "N s^2/m^4", BODY_VARIABLE_LIFT, 0, 30, 10),
+    BODY_VARIABLE("drag", "N s^2/m^4", BODY_VARIABLE_DRAG, 0, 30, 5),
+    BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 9.8),
     {.name = NULL}};
 
 typedef struct throw
@@ -56,7 +61,7 @@ static void place_target(const soft *s, double *q)
     }
 }
 
-static const soft_task task = {offered, place_target, WATCH_CENTRE, cure};
+static const soft_task task = {offered, place_target, COMPARISON_CENTRE, cure};
 
 /* The sides of a cell are those of gradSim's scene, where a rotation about an axis that is not of unit length
  * stretches the cloth. */

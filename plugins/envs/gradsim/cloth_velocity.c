@@ -18,7 +18,7 @@ static const ds_param *const params[] = {
                 "velocities (of each particle), velocity (of all), position, turn, mass, masses (a factor of "
                 "each particle), stretch and area (Lame parameters of the membrane), damping, bend, gravity",
                 "image", "mean squared distance of the points.", "64", "5, 0, 0", "alpha"),
-    WATCHER_OBJECT_PARAM,
+    COMPARISON_OBJECT_PARAM,
     DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
             "Velocity at the start: of the target, and if it is not a variable."),
     DS_INT("throw", "0", 0, 1000000000, "",
@@ -36,20 +36,21 @@ static const ds_param *const params[] = {
     SOFT_TIME_PARAMS("1.5", "32", "12"),
     NULL};
 
-static const quantity offered[] = {QUANTITY_RANDOM("velocities", "m/s", QUANTITY_VELOCITIES, -2, 2, -0.01, 1),
-                                   QUANTITY_RANDOM("velocity", "m/s", QUANTITY_VELOCITY, -2, 2, -0.01, 1),
-                                   QUANTITY("position", "m", QUANTITY_POSITION, -0.5, 0.5, 0.1),
-                                   QUANTITY("turn", "rad", QUANTITY_TURN, -0.5, 0.5, 0.1),
-                                   QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -0.5, 0.5, 0.1),
-                                   QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
-                                   QUANTITY_LOG("stretch", "N/m", QUANTITY_STRETCH, 3.7, 4.5, 4.2),
-                                   QUANTITY_LOG("area", "N/m", QUANTITY_AREA, 3.7, 4.5, 4.2),
-                                   QUANTITY_LOG("damping", "N s/m", QUANTITY_AREA_KD, 1, 3, 1.5),
-                                   QUANTITY_LOG("bend", "N/rad", QUANTITY_BEND, 1, 3, 1.5),
-                                   QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
-                                   {.name = NULL}};
+static const body_variable offered[] = {
+    BODY_VARIABLE_RANDOM("velocities", "m/s", BODY_VARIABLE_VELOCITIES, -2, 2, -0.01, 1),
+    BODY_VARIABLE_RANDOM("velocity", "m/s", BODY_VARIABLE_VELOCITY, -2, 2, -0.01, 1),
+    BODY_VARIABLE("position", "m", BODY_VARIABLE_POSITION, -0.5, 0.5, 0.1),
+    BODY_VARIABLE("turn", "rad", BODY_VARIABLE_TURN, -0.5, 0.5, 0.1),
+    BODY_VARIABLE_LOG("mass", "kg", BODY_VARIABLE_DENSITY, -0.5, 0.5, 0.1),
+    BODY_VARIABLE_LOG("masses", "", BODY_VARIABLE_MASSES, -0.5, 0.5, 0.1),
+    BODY_VARIABLE_LOG("stretch", "N/m", BODY_VARIABLE_STRETCH, 3.7, 4.5, 4.2),
+    BODY_VARIABLE_LOG("area", "N/m", BODY_VARIABLE_AREA, 3.7, 4.5, 4.2),
+    BODY_VARIABLE_LOG("damping", "N s/m", BODY_VARIABLE_AREA_KD, 1, 3, 1.5),
+    BODY_VARIABLE_LOG("bend", "N/rad", BODY_VARIABLE_BEND, 1, 3, 1.5),
+    BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 5),
+    {.name = NULL}};
 
-static const soft_task task = {offered, NULL, WATCH_POINTS, cure};
+static const soft_task task = {offered, NULL, COMPARISON_POINTS, cure};
 
 /* Adds an anchor a metre to the side of particle i, on a spring. */
 static void anchor(fem_model *m, uint32_t i, double side)

@@ -27,19 +27,20 @@ static const ds_param *const params[] = {
 
 #define GEAR_OFFERED(bound, first)                                                                           \
     {                                                                                                        \
-        QUANTITY_RANDOM("weights", "", QUANTITY_WEIGHTS, -(bound), (bound), -(first), 2 * (first)),          \
-            QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, -0.5, 0.5, 0.1),                             \
-            QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 2.5, 3.5, 2.9),                                      \
-            QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 2.5, 3.5, 2.9),                              \
-            QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -3, 3, 1),                                        \
-            QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 9),                                        \
-            QUANTITY("contact_mu", "", QUANTITY_GROUND_MU, 0, 1, 0.4),                                       \
+        BODY_VARIABLE_RANDOM("weights", "", BODY_VARIABLE_WEIGHTS, -(bound), (bound), -(first),              \
+                             2 * (first)),                                                                   \
+            BODY_VARIABLE_LOG("density", "kg/m^3", BODY_VARIABLE_DENSITY, -0.5, 0.5, 0.1),                   \
+            BODY_VARIABLE_LOG("mu", "Pa", BODY_VARIABLE_SOLID_MU, 2.5, 3.5, 2.9),                            \
+            BODY_VARIABLE_LOG("lambda", "Pa", BODY_VARIABLE_SOLID_LAMBDA, 2.5, 3.5, 2.9),                    \
+            BODY_VARIABLE("velocity", "m/s", BODY_VARIABLE_VELOCITY, -3, 3, 1),                              \
+            BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 9),                              \
+            BODY_VARIABLE("contact_mu", "", BODY_VARIABLE_GROUND_MU, 0, 1, 0.4),                             \
         {                                                                                                    \
             .name = NULL                                                                                     \
         }                                                                                                    \
     }
-static const quantity of_sectors[] = GEAR_OFFERED(3, 0.35355339059327376),
-                      of_all[] = GEAR_OFFERED(30, 0.35355339059327376);
+static const body_variable of_sectors[] = GEAR_OFFERED(3, 0.35355339059327376),
+                           of_all[] = GEAR_OFFERED(30, 0.35355339059327376);
 
 typedef struct gear {
     soft soft;     /* must be first */
@@ -57,8 +58,8 @@ static void place_target(const soft *s, double *q)
     }
 }
 
-static const soft_task sectors = {of_sectors, place_target, WATCH_CENTRE, cure};
-static const soft_task full = {of_all, place_target, WATCH_CENTRE, cure};
+static const soft_task sectors = {of_sectors, place_target, COMPARISON_CENTRE, cure};
+static const soft_task full = {of_all, place_target, COMPARISON_CENTRE, cure};
 
 /* Sector about the axis that contains the middle of each tetrahedron. */
 static void divide(const fem_mesh *m, uint32_t *sector)
@@ -115,7 +116,7 @@ static const ds_desc desc = {
                    "the weights w are the variables. Without them the wheel ends at x = -2.56 m.\nobserve = "
                    "state: error of the centre of mass at the end. observe = image: silhouette of the wheel "
                    "compared with one at rest at the target; where the two do not overlap, the gradient "
-                   "makes the wheel look smaller, not closer." COMPARISON_CHANNELS,
+                   "makes the wheel cameras smaller, not closer." COMPARISON_CHANNELS,
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

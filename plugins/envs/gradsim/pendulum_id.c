@@ -3,16 +3,16 @@
  * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its demonstrations). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/pendulum/pendulum.h"
-#include "engines/rendering/swept/ball_scene.h"
+#include "engines/rendering/observation/ball_scene.h"
 
 #include <string.h>
 
 static const char cure[] = "raise substeps";
 
 static const ds_param *const params[] = {
-    SWEPT_PARAMS("length gravity", "length, gravity, damping, angle, rate (the last two at the start)",
-                 "image", "64", "8, 0, 0", "alpha"),
-    WATCHER_OBJECT_PARAM,
+    OBSERVED_PARAMS("length gravity", "length, gravity, damping, angle, rate (the last two at the start)",
+                    "image", "64", "8, 0, 0", "alpha"),
+    COMPARISON_OBJECT_PARAM,
     DS_REAL("length", "1", 0.01, 100, "m", "Length of the rod: of the target, and if it is not a variable.",
             .flags = DS_PARAM_LOG),
     DS_REAL("gravity", "9.91", -100, 100, "m/s^2", "The same for gravity, downward."),
@@ -20,14 +20,15 @@ static const ds_param *const params[] = {
     DS_REAL("angle", "0", -100, 100, "rad",
             "The same for the angle from the downward vertical at the start."),
     DS_REAL("rate", "3", -100, 100, "rad/s", "The same for its rate."),
-    SWEPT_FRAMES_PARAMS("50", "0.1 s", "10", "10"),
+    OBSERVED_FRAMES_PARAMS("50", "0.1 s", "10", "10"),
     NULL};
 
 /* Bounds and start values of damping, angle and rate are ours. */
 enum { LENGTH, GRAVITY, DAMPING, ANGLE, RATE, COUNT };
-static const knob knobs[COUNT] = {KNOB("length", "m", 0.3, 3, 0.5), KNOB("gravity", "m/s^2", 5, 15, 5),
-                                  KNOB("damping", "1/s", 0, 2, 1), KNOB("angle", "rad", -1.5, 1.5, 0.5),
-                                  KNOB("rate", "rad/s", -6, 6, 1)};
+static const decision decisions[COUNT] = {
+    DECISION("length", "m", 0.3, 3, 0.5), DECISION("gravity", "m/s^2", 5, 15, 5),
+    DECISION("damping", "1/s", 0, 2, 1), DECISION("angle", "rad", -1.5, 1.5, 0.5),
+    DECISION("rate", "rad/s", -6, 6, 1)};
 
 static const uint32_t start[SIMPLE_STATES] = {[SIMPLE_ANGLE] = ANGLE, [SIMPLE_RATE] = RATE};
 static const uint32_t constant[SIMPLE_PARAMETERS] = {[SIMPLE_LENGTH] = LENGTH,
@@ -45,7 +46,7 @@ typedef struct pendulum {
 static int64_t launch_pendulum(void *self, const double *theta, const double *from)
 {
     pendulum *e = self;
-    const swept *s = &e->scene.swept;
+    const observed *s = &e->scene.observed;
     const int64_t lost = rk4_simulate(e->engine, NULL, theta, from, s->dt, s->steps);
     return lost < 0 ? -1 : lost - 1;
 }
@@ -81,8 +82,8 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
 
 /* ---- set-up ---- */
 
-static const ball_task task = {.knob = knobs,
-                               .knobs = COUNT,
+static const ball_task task = {.offered = decisions,
+                               .offers = COUNT,
                                .states = SIMPLE_STATES,
                                .constants = SIMPLE_PARAMETERS,
                                .start = start,
@@ -100,10 +101,10 @@ static void read_pendulum_id(void *self, ds_param_reader *in)
 {
     static const double *const colors[] = {balls_red};
     pendulum *e = self;
-    swept *s = &e->scene.swept;
+    observed *s = &e->scene.observed;
     ball_scene_read(&e->scene, in, &task);
-    swept_frames(s, in, 0.1, 0);
-    e->engine = rk4_create(&s->watcher.kit.memory, &pendulum_simple, s->steps, 1);
+    observed_frames(s, in, 0.1, 0);
+    e->engine = rk4_create(&s->env.kit.memory, &pendulum_simple, s->steps, 1);
     ball_scene_ready(&e->scene, in, 1, 1, colors);
 }
 
@@ -114,9 +115,9 @@ static void measure_pendulum_id(void *self, uint64_t k, double *out)
 {
     pendulum *e = self;
     double mean[3];
-    memcpy(out, rk4_frame(e->engine, swept_state(&e->scene.swept, k)), SIMPLE_STATES * sizeof *out);
-    out[2] = swept_measure(&e->scene.swept, k, mean);
-    identified_put(&e->scene.swept.error, out + 3);
+    memcpy(out, rk4_frame(e->engine, observed_state(&e->scene.observed, k)), SIMPLE_STATES * sizeof *out);
+    out[2] = observed_measure(&e->scene.observed, k, mean);
+    identified_put(&e->scene.observed.error, out + 3);
 }
 
 /* ---- plugin ---- */
@@ -127,7 +128,7 @@ static const ds_env_table env = {.size = sizeof(pendulum),
                                  .read = read_pendulum_id,
                                  .metrics = metrics,
                                  .measure = measure_pendulum_id,
-                                 SWEPT_TABLE(swept_allocate, swept_release)};
+                                 OBSERVED_TABLE(observed_allocate, observed_release)};
 
 static const ds_desc desc = {
     BUNDLED_DESC("pendulum_id", "1"), .flags = DS_ENV_GRADIENT,

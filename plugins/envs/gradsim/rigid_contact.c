@@ -7,7 +7,7 @@
 #include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/rigid.h"
 #include "engines/physics/smoothing/softness.h"
-#include "engines/rendering/swept/swept.h"
+#include "engines/rendering/observation/observed.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,13 +21,13 @@ enum { NOTHING, FRICTION, DAMPING };
 static const char *const unmodelled[] = {"nothing", "friction", "damping", NULL};
 
 static const ds_param *const params[] = {
-    SWEPT_PARAMS("density ke kd kf mu",
-                 "density, ke, kd, kf, mu (stiffness, damping, viscous friction and its bound of the "
-                 "contact), gravity, position, velocity, turn, spin",
-                 "image", "64", "10, 30, 0", "alpha"),
+    OBSERVED_PARAMS("density ke kd kf mu",
+                    "density, ke, kd, kf, mu (stiffness, damping, viscous friction and its bound of the "
+                    "contact), gravity, position, velocity, turn, spin",
+                    "image", "64", "10, 30, 0", "alpha"),
     DS_LIST("truth", "5, 4900, 15, 50, 0.3", 1e-3, 1e6, 5, "kg/m^3, N/m, N s/m, N s/m, 1",
             "Density and contact of the target: density, ke, kd, kf, mu."),
-    WATCHER_OBJECT_PARAM,
+    COMPARISON_OBJECT_PARAM,
     DS_LIST("velocity", "2, 0, 0", -50, 50, 3, "m/s",
             "Velocity at the start: of the target, and if it is not a variable."),
     DS_LIST("force", "0, 0, 0", -1e4, 1e4, 3, "N",
@@ -62,29 +62,29 @@ enum {
 };
 
 /* The first five are in parameter truth and start in the middle of their ranges; bounds are ours. */
-static const knob knobs[COUNT] = {KNOB_LOG("density", "kg/m^3", 0.30103, 1.07918, 0.690106),
-                                  KNOB_LOG("ke", "N/m", 3, 4.30103, 3.650515),
-                                  KNOB_LOG("kd", "N s/m", 0.477121, 2, 1.2385605),
-                                  KNOB_LOG("kf", "N s/m", 1, 3, 2),
-                                  KNOB("mu", "", 0.1, 1, 0.55),
-                                  KNOB("gravity", "m/s^2", 0, 20, 5),
-                                  KNOB("position.x", "m", -1, 1, 0.2),
-                                  KNOB("position.y", "m", -1, 1, 0.2),
-                                  KNOB("position.z", "m", -1, 1, 0.2),
-                                  KNOB("velocity.x", "m/s", -4, 4, 1),
-                                  KNOB("velocity.y", "m/s", -4, 4, 1),
-                                  KNOB("velocity.z", "m/s", -4, 4, 1),
-                                  KNOB("turn.x", "rad", -1, 1, 0.1),
-                                  KNOB("turn.y", "rad", -1, 1, 0.1),
-                                  KNOB("turn.z", "rad", -1, 1, 0.1),
-                                  KNOB("spin.x", "rad/s", -4, 4, 0.1),
-                                  KNOB("spin.y", "rad/s", -4, 4, 0.1),
-                                  KNOB("spin.z", "rad/s", -4, 4, 0.1)};
+static const decision decisions[COUNT] = {DECISION_LOG("density", "kg/m^3", 0.30103, 1.07918, 0.690106),
+                                          DECISION_LOG("ke", "N/m", 3, 4.30103, 3.650515),
+                                          DECISION_LOG("kd", "N s/m", 0.477121, 2, 1.2385605),
+                                          DECISION_LOG("kf", "N s/m", 1, 3, 2),
+                                          DECISION("mu", "", 0.1, 1, 0.55),
+                                          DECISION("gravity", "m/s^2", 0, 20, 5),
+                                          DECISION("position.x", "m", -1, 1, 0.2),
+                                          DECISION("position.y", "m", -1, 1, 0.2),
+                                          DECISION("position.z", "m", -1, 1, 0.2),
+                                          DECISION("velocity.x", "m/s", -4, 4, 1),
+                                          DECISION("velocity.y", "m/s", -4, 4, 1),
+                                          DECISION("velocity.z", "m/s", -4, 4, 1),
+                                          DECISION("turn.x", "rad", -1, 1, 0.1),
+                                          DECISION("turn.y", "rad", -1, 1, 0.1),
+                                          DECISION("turn.z", "rad", -1, 1, 0.1),
+                                          DECISION("spin.x", "rad/s", -4, 4, 0.1),
+                                          DECISION("spin.y", "rad/s", -4, 4, 0.1),
+                                          DECISION("spin.z", "rad/s", -4, 4, 0.1)};
 
 enum { FACES = 12, MOST_STEPS = 1000000 };
 
 typedef struct contact {
-    swept swept; /* must be first */
+    observed observed; /* must be first */
     fem_mesh mesh;
     uint64_t *compared;
     rigid *engine;
@@ -128,16 +128,17 @@ static int64_t launch_cube(void *self, const double *value)
     for (int i = 0; i < 9; i++) {
         body.inertia[i] = e->unit.inertia[i] * value[DENSITY];
     }
-    if (!e->swept.is_target && e->unmodelled == FRICTION) {
+    if (!e->observed.is_target && e->unmodelled == FRICTION) {
         body.kf = body.mu = 0;
-    } else if (!e->swept.is_target && e->unmodelled == DAMPING) {
+    } else if (!e->observed.is_target && e->unmodelled == DAMPING) {
         body.kd = 0;
     }
     start_at(e, value, &start);
-    e->net.w = e->swept.w;
-    rigid_networks(e->engine, e->swept.is_target ? NULL : &e->net);
-    rigid_soften(e->engine, e->swept.is_target ? NULL : &e->soft);
-    return rigid_simulate(e->engine, &body, RIGID_BOX_POINTS, e->corner, &start, e->swept.dt, e->swept.steps);
+    e->net.w = e->observed.w;
+    rigid_networks(e->engine, e->observed.is_target ? NULL : &e->net);
+    rigid_soften(e->engine, e->observed.is_target ? NULL : &e->soft);
+    return rigid_simulate(e->engine, &body, RIGID_BOX_POINTS, e->corner, &start, e->observed.dt,
+                          e->observed.steps);
 }
 
 static void place_cube(const void *self, uint64_t t, double *points)
@@ -171,7 +172,7 @@ static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, doubl
     contact *e = self;
     rigid_body body_bar = {0};
     rigid_mass mass_bar = {0};
-    e->net.w_bar = e->swept.w_bar;
+    e->net.w_bar = e->observed.w_bar;
     const int finite = rigid_adjoint(e->engine, from, to, (rigid_state *)(void *)bar, &body_bar, NULL);
     mass_bar.mass = body_bar.mass;
     memcpy(mass_bar.inertia, body_bar.inertia, sizeof mass_bar.inertia);
@@ -196,7 +197,7 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
     for (int i = 0; i < 9; i++) {
         body_dot.inertia[i] = e->unit.inertia[i] * value_dot[DENSITY];
     }
-    e->net.w_dot = e->swept.w_dot;
+    e->net.w_dot = e->observed.w_dot;
     return rigid_tangent(e->engine, from, to, (rigid_state *)(void *)dot, &body_dot, NULL);
 }
 
@@ -207,7 +208,7 @@ static void start_bar(void *self, const double *bar, double *value_bar)
     const double back[4] = {e->first[0], -e->first[1], -e->first[2], -e->first[3]};
     double turn_bar[4];
     quat_product(b->q, back, turn_bar);
-    quat_from_vector_adjoint(e->swept.value + TURN, turn_bar, value_bar + TURN);
+    quat_from_vector_adjoint(e->observed.value + TURN, turn_bar, value_bar + TURN);
     for (int d = 0; d < 3; d++) {
         value_bar[POSITION + d] += b->x[d];
         value_bar[VELOCITY + d] += b->v[d];
@@ -223,7 +224,7 @@ static void start_dot(void *self, const double *value_dot, double *dot)
     for (int i = 0; i < 4; i++) { /* row i: derivative of the quaternion by component i of the vector */
         const double one[4] = {i == 0, i == 1, i == 2, i == 3};
         double row[3] = {0, 0, 0};
-        quat_from_vector_adjoint(e->swept.value + TURN, one, row);
+        quat_from_vector_adjoint(e->observed.value + TURN, one, row);
         turn_dot[i] = row[0] * value_dot[TURN] + row[1] * value_dot[TURN + 1] + row[2] * value_dot[TURN + 2];
     }
     memset(s, 0, sizeof *s);
@@ -235,26 +236,26 @@ static void start_dot(void *self, const double *value_dot, double *dot)
     }
 }
 
-static const swept_task task = {.numbers = RIGID_STATE_NUMBERS,
-                                .launch = launch_cube,
-                                .place = place_cube,
-                                .place_bar = place_cube_bar,
-                                .place_dot = place_cube_dot,
-                                .back = sweep_back,
-                                .forth = sweep_forth,
-                                .start_bar = start_bar,
-                                .start_dot = start_dot,
-                                .cure = cure};
+static const observed_task task = {.numbers = RIGID_STATE_NUMBERS,
+                                   .launch = launch_cube,
+                                   .place = place_cube,
+                                   .place_bar = place_cube_bar,
+                                   .place_dot = place_cube_dot,
+                                   .back = sweep_back,
+                                   .forth = sweep_forth,
+                                   .start_bar = start_bar,
+                                   .start_dot = start_dot,
+                                   .cure = cure};
 
 /* ---- set-up ---- */
 
 /* Compared states: 1, 1 + d, 1 + 2 d, ... and the last one. */
 static void list_states(contact *e, uint64_t frames)
 {
-    swept *s = &e->swept;
+    observed *s = &e->observed;
     const uint64_t count = frames < s->steps ? frames : s->steps,
                    each = count > 1 ? s->steps / (count - 1) : 1;
-    e->compared = ds_memory_take(&s->watcher.kit.memory, count, sizeof *e->compared);
+    e->compared = ds_memory_take(&s->env.kit.memory, count, sizeof *e->compared);
     for (uint64_t k = 0; e->compared != NULL && k < count; k++) {
         e->compared[k] = k + 1 < count ? 1 + k * each : s->steps;
     }
@@ -264,7 +265,7 @@ static void list_states(contact *e, uint64_t frames)
 
 static void read_times(contact *e, ds_param_reader *in)
 {
-    swept *s = &e->swept;
+    observed *s = &e->observed;
     const int64_t substeps = ds_param_int(in, "substeps"), frames = ds_param_int(in, "frames");
     s->dt = 1 / (60 * fmax(1, (double)substeps));
     const double steps = fmax(1, round(ds_param_real(in, "duration") / s->dt));
@@ -282,7 +283,7 @@ static void read_times(contact *e, ds_param_reader *in)
 /* Refuses variables that the model does not have. */
 static void check_unmodelled(contact *e, ds_param_reader *in)
 {
-    const knob_set *set = &e->swept.knobs;
+    const decision_set *set = &e->observed.decisions;
     e->unmodelled = (int)ds_param_int(in, "unmodelled");
     for (uint64_t i = 0; in->status == DS_OK && i < set->n; i++) {
         const uint32_t k = set->at[i];
@@ -290,7 +291,7 @@ static void check_unmodelled(contact *e, ds_param_reader *in)
             in->status = ds_host_fail(in->host, DS_E_PARAM,
                                       "parameter variables names %s, which parameter unmodelled removes from "
                                       "the model: leave it out",
-                                      set->knob[k].name);
+                                      set->offered[k].name);
         }
     }
 }
@@ -299,38 +300,38 @@ static void read_softness(contact *e, ds_param_reader *in)
 {
     softness_read(&e->soft, in, "width");
     softness_read_backward(&e->soft, in);
-    e->swept.watcher.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+    e->observed.env.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
 }
 
 static void read_rigid_contact(void *self, ds_param_reader *in)
 {
     contact *e = self;
-    swept *s = &e->swept;
+    observed *s = &e->observed;
     static const double half[3] = {0.57735026918962576, 0.57735026918962576, 0.57735026918962576};
-    swept_read(s, in, &task);
-    swept_object(s, in);
-    s->knobs.knob = knobs;
-    s->knobs.knobs = COUNT;
-    ds_param_values(in, "truth", 5, s->knobs.truth);
-    ds_param_values(in, "velocity", 3, s->knobs.truth + VELOCITY);
+    observed_read(s, in, &task);
+    observed_object(s, in);
+    s->decisions.offered = decisions;
+    s->decisions.offers = COUNT;
+    ds_param_values(in, "truth", 5, s->decisions.truth);
+    ds_param_values(in, "velocity", 3, s->decisions.truth + VELOCITY);
     ds_param_values(in, "force", 3, e->force);
-    s->knobs.truth[GRAVITY] = ds_param_real(in, "gravity");
+    s->decisions.truth[GRAVITY] = ds_param_real(in, "gravity");
     read_softness(e, in);
     read_times(e, in);
     in->status = in->status != DS_OK ? in->status : fem_mesh_cube(&e->mesh);
     rigid_mass_box(1, half, &e->unit);
     rigid_points_box(half, e->corner);
     quat_from_vector((double[3]){0, 0, 0.3 * pi}, e->first);
-    e->engine = rigid_create(&s->watcher.kit.memory, RIGID_BOX_POINTS, s->steps);
+    e->engine = rigid_create(&s->env.kit.memory, RIGID_BOX_POINTS, s->steps);
     for (int f = 0; f < FACES; f++) {
         e->yellow[f][0] = e->yellow[f][1] = 1;
     }
     s->subject =
-        (film_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
-                       .color = &e->yellow[0][0],
-                       .rest = e->mesh.point};
+        (frames_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
+                         .color = &e->yellow[0][0],
+                         .rest = e->mesh.point};
     s->floor = 0;
-    swept_ready(s, in);
+    observed_ready(s, in);
     check_unmodelled(e, in);
 }
 
@@ -347,13 +348,13 @@ static uint64_t hooks_of_contact(const void *self, ds_hook *out)
 static ds_status allocate_contact(void *self)
 {
     contact *e = self;
-    wrench_open(&e->net, &e->swept.watcher.kit.memory, &e->swept.watcher.kit.hybrid);
-    return swept_allocate(self);
+    wrench_open(&e->net, &e->observed.env.kit.memory, &e->observed.env.kit.hybrid);
+    return observed_allocate(self);
 }
 
 static void release_rigid_contact(void *self)
 {
-    swept_release(self);
+    observed_release(self);
     fem_mesh_free(&((contact *)self)->mesh);
 }
 
@@ -362,9 +363,9 @@ static const ds_scene_kit_label metrics[] = {
 
 static void measure_rigid_contact(void *self, uint64_t k, double *out)
 {
-    swept *s = self;
+    observed *s = self;
     double mean[3];
-    out[2] = swept_measure(s, k, mean);
+    out[2] = observed_measure(s, k, mean);
     out[0] = mean[0];
     out[1] = mean[1];
     identified_put(&s->error, out + 3);
@@ -379,7 +380,7 @@ static const ds_env_table env = {.size = sizeof(contact),
                                  .hook_points = hooks_of_contact,
                                  .metrics = metrics,
                                  .measure = measure_rigid_contact,
-                                 SWEPT_TABLE(allocate_contact, release_rigid_contact)};
+                                 OBSERVED_TABLE(allocate_contact, release_rigid_contact)};
 
 static const ds_desc desc = {
     BUNDLED_DESC("rigid_contact", "2"), .flags = DS_ENV_GRADIENT,

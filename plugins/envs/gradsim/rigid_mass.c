@@ -7,13 +7,13 @@
 #include "engines/kit/bundled.h"
 #include "engines/physics/rigid/body.h"
 #include "engines/physics/rigid/momentum.h"
-#include "engines/rendering/swept/swept.h"
+#include "engines/rendering/observation/observed.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <string.h>
 
-enum { MOST_VERTICES = KNOBS - 1, MOST_FRAMES = 1000 };
+enum { MOST_VERTICES = DECISIONS_MAX - 1, MOST_FRAMES = 1000 };
 enum { PUSH, VIDEO };
 enum { CUBE, MESH = 6 }; /* shapes with code of their own */
 
@@ -22,8 +22,8 @@ static const char *const scenes[] = {"push", "video", NULL};
 static const char *const shapes[] = {"cube", "box", "sphere", "capsule", "cone", "cylinder", "mesh", NULL};
 
 static const ds_param *const params[] = {
-    SWEPT_PARAMS("mass", "mass (of all vertices), masses (of each vertex)", "image", "64", "8, 30, 0",
-                 "alpha"),
+    OBSERVED_PARAMS("mass", "mass (of all vertices), masses (of each vertex)", "image", "64", "8, 30, 0",
+                    "alpha"),
     DS_ENUM("scene", "push", scenes,
             "push: 10 N push the first two vertices down, as where gradSim draws its landscape. video: 10 N "
             "pull every vertex down and push the lowest one for a tenth of a second, from an attitude drawn "
@@ -57,10 +57,10 @@ enum { MASS, MASSES };
 typedef char mass_name[32];
 
 typedef struct pushed {
-    swept swept; /* must be first */
+    observed observed; /* must be first */
     fem_mesh mesh;
-    knob *knobs;     /* MASS, then one per vertex */
-    mass_name *name; /* of each vertex */
+    decision *decisions; /* MASS, then one per vertex */
+    mass_name *name;     /* of each vertex */
     uint64_t *compared;
     momentum *engine;
     momentum_rules rules;
@@ -93,7 +93,7 @@ static void weigh(pushed *e, const double *value)
 /* Adds to value_bar the derivatives through the mass properties. */
 static void weigh_bar(const pushed *e, const rigid_mass *bar, double *value_bar)
 {
-    const double *value = e->swept.value;
+    const double *value = e->observed.value;
     const size_t n = e->mesh.points;
     memset(e->mass_bar, 0, n * sizeof *e->mass_bar);
     rigid_mass_points_adjoint(n, e->mass, e->mesh.point, bar, e->mass_bar, NULL);
@@ -105,7 +105,7 @@ static void weigh_bar(const pushed *e, const rigid_mass *bar, double *value_bar)
 
 static void weigh_dot(const pushed *e, const double *value_dot, rigid_mass *dot)
 {
-    const double *value = e->swept.value;
+    const double *value = e->observed.value;
     const size_t n = e->mesh.points;
     for (size_t k = 0; k < n; k++) {
         e->mass_bar[k] =
@@ -130,9 +130,10 @@ static int64_t launch_pushed(void *self, const double *value)
     memcpy(start.q, e->attitude, sizeof start.q);
     quat_rotate(e->attitude, e->whole.centre,
                 start.x); /* the mean of the vertices, not the centre of mass, is at the origin */
-    e->net.w = e->swept.w;
-    momentum_networks(e->engine, e->swept.is_target ? NULL : &e->net);
-    return momentum_simulate(e->engine, &e->rules, &body, e->mesh.points, e->point, &start, e->swept.steps);
+    e->net.w = e->observed.w;
+    momentum_networks(e->engine, e->observed.is_target ? NULL : &e->net);
+    return momentum_simulate(e->engine, &e->rules, &body, e->mesh.points, e->point, &start,
+                             e->observed.steps);
 }
 
 static void place_pushed(const void *self, uint64_t t, double *points)
@@ -171,7 +172,7 @@ static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, doubl
     momentum_body body_bar = {0};
     rigid_mass whole_bar = {0};
     memset(e->point_bar, 0, 3 * e->mesh.points * sizeof *e->point_bar);
-    e->net.w_bar = e->swept.w_bar;
+    e->net.w_bar = e->observed.w_bar;
     const int finite =
         momentum_adjoint(e->engine, from, to, (momentum_state *)(void *)bar, &body_bar, e->point_bar);
     whole_bar.mass = body_bar.mass;
@@ -194,7 +195,7 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
     for (size_t i = 0; i < 3 * e->mesh.points; i++) {
         e->point_bar[i] = -whole_dot.centre[i % 3];
     }
-    e->net.w_dot = e->swept.w_dot;
+    e->net.w_dot = e->observed.w_dot;
     return momentum_tangent(e->engine, from, to, (momentum_state *)(void *)dot, &body_dot, e->point_bar);
 }
 
@@ -218,16 +219,16 @@ static void start_dot(void *self, const double *value_dot, double *dot)
     quat_rotate(e->attitude, whole_dot.centre, d->x);
 }
 
-static const swept_task task = {.numbers = MOMENTUM_STATE_NUMBERS,
-                                .launch = launch_pushed,
-                                .place = place_pushed,
-                                .place_bar = place_pushed_bar,
-                                .place_dot = place_pushed_dot,
-                                .back = sweep_back,
-                                .forth = sweep_forth,
-                                .start_bar = start_bar,
-                                .start_dot = start_dot,
-                                .cure = cure};
+static const observed_task task = {.numbers = MOMENTUM_STATE_NUMBERS,
+                                   .launch = launch_pushed,
+                                   .place = place_pushed,
+                                   .place_bar = place_pushed_bar,
+                                   .place_dot = place_pushed_dot,
+                                   .back = sweep_back,
+                                   .forth = sweep_forth,
+                                   .start_bar = start_bar,
+                                   .start_dot = start_dot,
+                                   .cure = cure};
 
 /* ---- set-up ---- */
 
@@ -269,7 +270,7 @@ static ds_status read_shape(pushed *e, int shape, const char *path, const ds_hos
 {
     static ds_status (*const make[])(fem_mesh *) = {fem_mesh_cube,    make_box,      fem_mesh_sphere,
                                                     fem_mesh_capsule, fem_mesh_cone, fem_mesh_cylinder};
-    ds_memory *m = &e->swept.watcher.kit.memory;
+    ds_memory *m = &e->observed.env.kit.memory;
     if ((shape == MESH) != (path[0] != '\0')) {
         return ds_host_fail(host, DS_E_PARAM, "parameters shape and mesh_file: %s",
                             shape == MESH ? "shape=mesh needs a file" : "a file needs shape=mesh");
@@ -282,7 +283,7 @@ static ds_status read_shape(pushed *e, int shape, const char *path, const ds_hos
     ds_memory_each(m, n, (double **const[]){&e->mass, &e->mass_bar, NULL});
     ds_memory_each(m, 3 * n, (double **const[]){&e->point, &e->point_bar, NULL});
     e->yellow = ds_memory_doubles(m, 3 * e->mesh.triangles);
-    e->knobs = ds_memory_take(m, MASSES + n, sizeof *e->knobs);
+    e->decisions = ds_memory_take(m, MASSES + n, sizeof *e->decisions);
     e->name = ds_memory_take(m, n, sizeof *e->name);
     if (m->failed) {
         return DS_E_NOMEM;
@@ -297,18 +298,18 @@ static ds_status read_shape(pushed *e, int shape, const char *path, const ds_hos
 
 static void name_masses(pushed *e)
 {
-    e->knobs[MASS] = (knob)KNOB_LOG("mass", "kg", -1, 0.7, -0.65);
+    e->decisions[MASS] = (decision)DECISION_LOG("mass", "kg", -1, 0.7, -0.65);
     for (size_t k = 0; k < e->mesh.points; k++) {
         snprintf(e->name[k], sizeof e->name[k], "masses.%zu", k);
-        e->knobs[MASSES + k] = (knob)KNOB(e->name[k], "kg", 0.02, 10, 0.2);
+        e->decisions[MASSES + k] = (decision)DECISION(e->name[k], "kg", 0.02, 10, 0.2);
     }
-    e->swept.knobs.knob = e->knobs;
-    e->swept.knobs.knobs = (uint32_t)(MASSES + e->mesh.points);
+    e->observed.decisions.offered = e->decisions;
+    e->observed.decisions.offers = (uint32_t)(MASSES + e->mesh.points);
 }
 
 static void read_truth(pushed *e, ds_param_reader *in, int video, uint64_t object)
 {
-    double *truth = e->swept.knobs.truth;
+    double *truth = e->observed.decisions.truth;
     const size_t n = e->mesh.points;
     double sum = 0;
     for (size_t k = 0; k < n; k++) {
@@ -355,22 +356,22 @@ static uint32_t lowest(const pushed *e)
 static void set_forces(pushed *e, int video)
 {
     momentum_rules *r = &e->rules;
-    r->h = e->swept.dt;
+    r->h = e->observed.dt;
     e->vertex[0] = video ? lowest(e) : 0;
     e->vertex[1] = 1;
     r->forces = video ? 2 : 1;
     r->list[0] =
-        (momentum_list){.count = video ? 1 : 2, .vertex = e->vertex, .end = video ? 4 : e->swept.steps};
-    r->list[1] = (momentum_list){.count = 0, .end = e->swept.steps};
+        (momentum_list){.count = video ? 1 : 2, .vertex = e->vertex, .end = video ? 4 : e->observed.steps};
+    r->list[1] = (momentum_list){.count = 0, .end = e->observed.steps};
 }
 
 static void read_frames(pushed *e, ds_param_reader *in, int video)
 {
-    swept *s = &e->swept;
+    observed *s = &e->observed;
     uint64_t count = 0;
     const double *list = ds_param_list(in, "frames", &count);
     const uint64_t each = video ? 5 : 1, most = count > 0 ? count : (s->steps + each - 1) / each;
-    e->compared = ds_memory_take(&s->watcher.kit.memory, most, sizeof *e->compared);
+    e->compared = ds_memory_take(&s->env.kit.memory, most, sizeof *e->compared);
     s->compared = e->compared;
     s->states = e->compared != NULL ? most : 0;
     for (uint64_t k = 0; in->status == DS_OK && k < s->states; k++) {
@@ -389,8 +390,8 @@ static void read_frames(pushed *e, ds_param_reader *in, int video)
 static void read_rigid_mass(void *self, ds_param_reader *in)
 {
     pushed *e = self;
-    swept *s = &e->swept;
-    swept_read(s, in, &task);
+    observed *s = &e->observed;
+    observed_read(s, in, &task);
     const int video = ds_param_int(in, "scene") == VIDEO;
     const uint64_t object = (uint64_t)ds_param_int(in, "object");
     const int64_t steps = ds_param_int(in, "steps");
@@ -410,15 +411,15 @@ static void read_rigid_mass(void *self, ds_param_reader *in)
     e->rules.parity = ds_param_int(in, "parity") != 0;
     set_forces(e, video);
     read_frames(e, in, video);
-    e->engine = momentum_create(&s->watcher.kit.memory, e->mesh.points, s->steps);
+    e->engine = momentum_create(&s->env.kit.memory, e->mesh.points, s->steps);
     for (size_t f = 0; f < e->mesh.triangles; f++) {
         e->yellow[3 * f] = e->yellow[3 * f + 1] = 1;
     }
     s->subject =
-        (film_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
-                       .color = e->yellow,
-                       .rest = e->mesh.point};
-    swept_ready(s, in);
+        (frames_subject){.mesh = {(uint32_t)e->mesh.points, (uint32_t)e->mesh.triangles, e->mesh.triangle},
+                         .color = e->yellow,
+                         .rest = e->mesh.point};
+    observed_ready(s, in);
 }
 
 static uint64_t hooks_of_mass(const void *self, ds_hook *out)
@@ -434,13 +435,13 @@ static uint64_t hooks_of_mass(const void *self, ds_hook *out)
 static ds_status allocate_mass(void *self)
 {
     pushed *e = self;
-    wrench_open(&e->net, &e->swept.watcher.kit.memory, &e->swept.watcher.kit.hybrid);
-    return swept_allocate(self);
+    wrench_open(&e->net, &e->observed.env.kit.memory, &e->observed.env.kit.hybrid);
+    return observed_allocate(self);
 }
 
 static void release_rigid_mass(void *self)
 {
-    swept_release(self);
+    observed_release(self);
     fem_mesh_free(&((pushed *)self)->mesh);
 }
 
@@ -448,9 +449,9 @@ static const ds_scene_kit_label metrics[] = {{"y", "m"}, {"distance", "m"}, {"er
 
 static void measure_rigid_mass(void *self, uint64_t k, double *out)
 {
-    swept *s = self;
+    observed *s = self;
     double mean[3];
-    out[1] = swept_measure(s, k, mean);
+    out[1] = observed_measure(s, k, mean);
     out[0] = mean[1];
     identified_put(&s->error, out + 2);
 }
@@ -464,7 +465,7 @@ static const ds_env_table env = {.size = sizeof(pushed),
                                  .hook_points = hooks_of_mass,
                                  .metrics = metrics,
                                  .measure = measure_rigid_mass,
-                                 SWEPT_TABLE(allocate_mass, release_rigid_mass)};
+                                 OBSERVED_TABLE(allocate_mass, release_rigid_mass)};
 
 static const ds_desc desc = {
     BUNDLED_DESC("rigid_mass", "2"), .flags = DS_ENV_GRADIENT,

@@ -13,8 +13,8 @@ static const ds_param *const params[] = {
                 "image", "mean squared distance of the points.", "64", "8, 30, 0", "alpha"),
     DS_LIST("truth", "1000, 1000, 1, 10", 1e-3, 1e7, 4, "Pa, Pa, Pa s, kg/m^3",
             "Material of the target ball: Lame parameters mu and lambda, damping, density."),
-    WATCHER_OBJECT_PARAM,
-    DS_ENUM("near", "anywhere", quantity_nears,
+    COMPARISON_OBJECT_PARAM,
+    DS_ENUM("near", "anywhere", body_variables_nears,
             "Start of masses as variables. anywhere: all at 10^0.1 times those of a ball of uniform density. "
             "inverse: at 1 / (1/m + U(0, 0.1) + U(0, 0.1)) with m kg the mass in the target, as in gradSim. "
             "factor: at m 2^U(-1, 1). The last two stay in the bounds and are drawn with object and seed."),
@@ -26,22 +26,23 @@ static const ds_param *const params[] = {
     SOFT_TIME_PARAMS("2", "32", "10"),
     NULL};
 
-static const quantity offered[] = {QUANTITY_LOG("mu", "Pa", QUANTITY_SOLID_MU, 2, 4, 2.7),
-                                   QUANTITY_LOG("lambda", "Pa", QUANTITY_SOLID_LAMBDA, 2, 4, 2.7),
-                                   QUANTITY_LOG("damping", "Pa s", QUANTITY_SOLID_KD, -2, 1, -1),
-                                   QUANTITY_LOG("density", "kg/m^3", QUANTITY_DENSITY, 0.5, 1.5, 1.2),
-                                   QUANTITY_LOG("masses", "", QUANTITY_MASSES, -0.5, 0.5, 0.1),
-                                   QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -4, 4, 1),
-                                   QUANTITY("position", "m", QUANTITY_POSITION, -1, 1, 0.2),
-                                   QUANTITY("turn", "rad", QUANTITY_TURN, -1.5, 1.5, 0.1),
-                                   QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 5),
-                                   QUANTITY_LOG("contact_ke", "N/m", QUANTITY_GROUND_KE, 3, 5, 3.5),
-                                   QUANTITY_LOG("contact_kd", "N s/m", QUANTITY_GROUND_KD, -1, 2, 0.5),
-                                   QUANTITY_LOG("contact_kf", "N s/m", QUANTITY_GROUND_KF, 0, 2, 0.5),
-                                   QUANTITY("contact_mu", "", QUANTITY_GROUND_MU, 0, 1, 0.2),
-                                   {.name = NULL}};
+static const body_variable offered[] = {
+    BODY_VARIABLE_LOG("mu", "Pa", BODY_VARIABLE_SOLID_MU, 2, 4, 2.7),
+    BODY_VARIABLE_LOG("lambda", "Pa", BODY_VARIABLE_SOLID_LAMBDA, 2, 4, 2.7),
+    BODY_VARIABLE_LOG("damping", "Pa s", BODY_VARIABLE_SOLID_KD, -2, 1, -1),
+    BODY_VARIABLE_LOG("density", "kg/m^3", BODY_VARIABLE_DENSITY, 0.5, 1.5, 1.2),
+    BODY_VARIABLE_LOG("masses", "", BODY_VARIABLE_MASSES, -0.5, 0.5, 0.1),
+    BODY_VARIABLE("velocity", "m/s", BODY_VARIABLE_VELOCITY, -4, 4, 1),
+    BODY_VARIABLE("position", "m", BODY_VARIABLE_POSITION, -1, 1, 0.2),
+    BODY_VARIABLE("turn", "rad", BODY_VARIABLE_TURN, -1.5, 1.5, 0.1),
+    BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 5),
+    BODY_VARIABLE_LOG("contact_ke", "N/m", BODY_VARIABLE_GROUND_KE, 3, 5, 3.5),
+    BODY_VARIABLE_LOG("contact_kd", "N s/m", BODY_VARIABLE_GROUND_KD, -1, 2, 0.5),
+    BODY_VARIABLE_LOG("contact_kf", "N s/m", BODY_VARIABLE_GROUND_KF, 0, 2, 0.5),
+    BODY_VARIABLE("contact_mu", "", BODY_VARIABLE_GROUND_MU, 0, 1, 0.2),
+    {.name = NULL}};
 
-static const soft_task task = {.offered = offered, .state = WATCH_POINTS, .cure = cure};
+static const soft_task task = {.offered = offered, .state = COMPARISON_POINTS, .cure = cure};
 
 static void read_soft_ball(void *self, ds_param_reader *in)
 {
@@ -49,7 +50,7 @@ static void read_soft_ball(void *self, ds_param_reader *in)
     double truth[4] = {1000, 1000, 1, 10}, velocity[3] = {2, 0, 0};
     soft_read(s, in, &task);
     soft_object(s, in);
-    s->unknown.near = (quantity_near)ds_param_int(in, "near");
+    s->unknown.near = (body_variable_near)ds_param_int(in, "near");
     ds_param_values(in, "truth", 4, truth);
     ds_param_values(in, "velocity", 3, velocity);
     soft_body(s, fem_mesh_ball(&s->mesh), (double[3]){-2, 2, 0}, velocity, truth[3],

@@ -25,21 +25,21 @@ static const ds_param *const params[] = {
     {                                                                                                        \
         {.name = "rest",                                                                                     \
          .unit = "m",                                                                                        \
-         .kind = QUANTITY_SPRING_REST,                                                                       \
+         .kind = BODY_VARIABLE_SPRING_REST,                                                                  \
          .lower = 0.05,                                                                                      \
          .upper = 2.5,                                                                                       \
          .start = natural},                                                                                  \
-            QUANTITY_LOG("stiff", "N/m", QUANTITY_SPRING_KE, 0, 4, 2),                                       \
-            QUANTITY_LOG("damp", "N s/m", QUANTITY_SPRING_KD, 0, 2, 1),                                      \
-            QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -1, 1, 0),                                          \
-            QUANTITY("velocity", "m/s", QUANTITY_VELOCITY, -20, 20, 0),                                      \
-            QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, -100, 100, 0),                                    \
+            BODY_VARIABLE_LOG("stiff", "N/m", BODY_VARIABLE_SPRING_KE, 0, 4, 2),                             \
+            BODY_VARIABLE_LOG("damp", "N s/m", BODY_VARIABLE_SPRING_KD, 0, 2, 1),                            \
+            BODY_VARIABLE_LOG("mass", "kg", BODY_VARIABLE_DENSITY, -1, 1, 0),                                \
+            BODY_VARIABLE("velocity", "m/s", BODY_VARIABLE_VELOCITY, -20, 20, 0),                            \
+            BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, -100, 100, 0),                          \
         {                                                                                                    \
             .name = NULL                                                                                     \
         }                                                                                                    \
     }
-static const quantity of_square[] = CAGE_OFFERED(1.41421356237309505),
-                      of_cube[] = CAGE_OFFERED(1.73205080756887729);
+static const body_variable of_square[] = CAGE_OFFERED(1.41421356237309505),
+                           of_cube[] = CAGE_OFFERED(1.73205080756887729);
 
 typedef struct cage {
     soft soft; /* must be first */
@@ -54,8 +54,8 @@ static void place_target(const soft *s, double *q)
     memcpy(q + 3 * MASS, ((const cage *)s)->target, 3 * sizeof *q);
 }
 
-static const soft_task square = {of_square, place_target, WATCH_CENTRE, cure};
-static const soft_task cube = {of_cube, place_target, WATCH_CENTRE, cure};
+static const soft_task square = {of_square, place_target, COMPARISON_CENTRE, cure};
+static const soft_task cube = {of_cube, place_target, COMPARISON_CENTRE, cure};
 
 static void build(fem_model *m, uint32_t corners)
 {

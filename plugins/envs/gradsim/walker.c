@@ -30,18 +30,19 @@ static const ds_param *const params[] = {
 
 #define WALKER_OFFERED(bound, first)                                                                         \
     {                                                                                                        \
-        QUANTITY_RANDOM("weights", "", QUANTITY_WEIGHTS, -(bound), (bound), -(first), 2 * (first)),          \
-            QUANTITY_LOG("mass", "kg", QUANTITY_DENSITY, -0.5, 0.5, 0.1),                                    \
-            QUANTITY_LOG("stretch", "N/m", QUANTITY_STRETCH, 3.5, 4.5, 3.9),                                 \
-            QUANTITY_LOG("area", "N/m", QUANTITY_AREA, 3.5, 4.5, 3.9),                                       \
-            QUANTITY("gravity", "m/s^2", QUANTITY_GRAVITY, 0, 20, 9),                                        \
-            QUANTITY("contact_mu", "", QUANTITY_GROUND_MU, 0, 1, 0.4),                                       \
+        BODY_VARIABLE_RANDOM("weights", "", BODY_VARIABLE_WEIGHTS, -(bound), (bound), -(first),              \
+                             2 * (first)),                                                                   \
+            BODY_VARIABLE_LOG("mass", "kg", BODY_VARIABLE_DENSITY, -0.5, 0.5, 0.1),                          \
+            BODY_VARIABLE_LOG("stretch", "N/m", BODY_VARIABLE_STRETCH, 3.5, 4.5, 3.9),                       \
+            BODY_VARIABLE_LOG("area", "N/m", BODY_VARIABLE_AREA, 3.5, 4.5, 3.9),                             \
+            BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 9),                              \
+            BODY_VARIABLE("contact_mu", "", BODY_VARIABLE_GROUND_MU, 0, 1, 0.4),                             \
         {                                                                                                    \
             .name = NULL                                                                                     \
         }                                                                                                    \
     }
-static const quantity of_regions[] = WALKER_OFFERED(2, 0.70710678118654752),
-                      of_all[] = WALKER_OFFERED(3, 0.35355339059327376);
+static const body_variable of_regions[] = WALKER_OFFERED(2, 0.70710678118654752),
+                           of_all[] = WALKER_OFFERED(3, 0.35355339059327376);
 
 typedef struct walker {
     soft soft;     /* must be first */
@@ -55,8 +56,8 @@ static void place_target(const soft *s, double *q)
     }
 }
 
-static const soft_task regions = {of_regions, place_target, WATCH_CENTRE, cure};
-static const soft_task full = {of_all, place_target, WATCH_CENTRE, cure};
+static const soft_task regions = {of_regions, place_target, COMPARISON_CENTRE, cure};
+static const soft_task full = {of_all, place_target, COMPARISON_CENTRE, cure};
 
 /* Region of each triangle by its middle: left or right, leg or body. */
 static void divide(const fem_mesh *m, uint32_t *region)

@@ -3,7 +3,7 @@
  * impulses. After E. Heiden et al., "NeuralSim: Augmenting differentiable simulators with neural networks"
  * (ICRA 2021). */
 #include "engines/kit/bundled.h"
-#include "engines/kit/knob.h"
+#include "engines/kit/decision.h"
 #include "engines/data/recorded.h"
 #include "engines/physics/throw/throw.h"
 
@@ -61,15 +61,16 @@ static const ds_param *const params[] = {
     DS_HYBRID_PARAMS,
     NULL};
 
-static const knob physical[] = {KNOB("stiffness", "N m^-3/2", 0, 20000, 0),
-                                KNOB("damping", "N s m^-5/2", 0, 20000, 0), KNOB("mu", "", 0, 1, 0.2),
-                                KNOB("mu_static", "", 0, 1, 0.5), KNOB("slip", "m/s", 0.001, 0.5, 0.01)};
+static const decision physical[] = {DECISION("stiffness", "N m^-3/2", 0, 20000, 0),
+                                    DECISION("damping", "N s m^-5/2", 0, 20000, 0),
+                                    DECISION("mu", "", 0, 1, 0.2), DECISION("mu_static", "", 0, 1, 0.5),
+                                    DECISION("slip", "m/s", 0.001, 0.5, 0.01)};
 
 typedef struct cube {
     ds_env_kit kit; /* must be first */
     throw_motion motion;
-    knob_set knobs;
-    knob knob[LAW_CONSTANTS];
+    decision_set decisions;
+    decision offered[LAW_CONSTANTS];
     char name[LAW_WEIGHTS][32];
     double start[THROW_STATES];
     double *target;  /* [steps + 1][THROW_STATES]; NAN if not recorded */
@@ -80,7 +81,7 @@ typedef struct cube {
     int gaps;                      /* 1: a target may be NAN */
     double squares, place_squares; /* sums over the frames so far; the second for rmse */
     uint64_t places;               /* number of terms in it */
-    double value[KNOBS], value_bar[KNOBS];
+    double value[DECISIONS_MAX], value_bar[DECISIONS_MAX];
     double root_cost; /* sqrt of weight_cost; 0 without network */
 } cube;
 
@@ -106,23 +107,23 @@ static void read_start(cube *e, ds_param_reader *in)
 static void read_knobs(cube *e, ds_param_reader *in)
 {
     const ds_network *net = &e->motion.law.source.net[0].net;
-    memcpy(e->knob, physical, sizeof physical);
+    memcpy(e->offered, physical, sizeof physical);
     for (uint32_t i = 0; i < LAW_WEIGHTS; i++) {
         char own[24];
         ds_network_name(net, i, own, sizeof own);
         snprintf(e->name[i], sizeof e->name[i], "network.%s", own);
-        e->knob[LAW_NETWORK + i] = (knob)KNOB(e->name[i], "", -1, 1, 0);
+        e->offered[LAW_NETWORK + i] = (decision)DECISION(e->name[i], "", -1, 1, 0);
     }
     for (int i = 0; i < LAW_NETWORK; i++) {
-        e->knobs.truth[i] = ds_param_real(in, physical[i].name);
+        e->decisions.truth[i] = ds_param_real(in, physical[i].name);
     }
-    e->knobs.knob = e->knob;
-    e->knobs.knobs = LAW_CONSTANTS;
+    e->decisions.offered = e->offered;
+    e->decisions.offers = LAW_CONSTANTS;
     if (in->status == DS_OK) {
-        knob_pick(&e->knobs, in);
+        decision_pick(&e->decisions, in);
     }
-    for (uint64_t i = 0; i < e->knobs.n; i++) {
-        e->motion.law.network |= e->knobs.at[i] >= LAW_NETWORK;
+    for (uint64_t i = 0; i < e->decisions.n; i++) {
+        e->motion.law.network |= e->decisions.at[i] >= LAW_NETWORK;
     }
 }
 
@@ -247,7 +248,7 @@ static void read_cube(void *self, ds_param_reader *in)
     read_knobs(e, in);
     make_target(e, in, samples, held_out);
     e->root_cost = e->motion.law.network ? sqrt(cost) : 0;
-    e->kit.n = e->knobs.n;
+    e->kit.n = e->decisions.n;
     e->kit.dt = e->motion.h;
 }
 
@@ -271,12 +272,12 @@ static ds_status allocate_cube(void *self)
 
 static void range_of_cube(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
-    knob_range(&((const cube *)self)->knobs, i, lower, upper, start);
+    decision_range(&((const cube *)self)->decisions, i, lower, upper, start);
 }
 
 static void name_of_cube(const void *self, uint64_t i, ds_env_variable *out)
 {
-    knob_name(&((const cube *)self)->knobs, i, out);
+    decision_name(&((const cube *)self)->decisions, i, out);
 }
 
 /* ---- an episode ---- */
@@ -320,7 +321,7 @@ static double add_squares(const cube *e, uint64_t state, double sum)
 static ds_status simulate_cube(void *self, ds_eval *io)
 {
     cube *e = self;
-    knob_values(&e->knobs, io->x, e->value);
+    decision_values(&e->decisions, io->x, e->value);
     e->motion.law.w = io->x + e->kit.n;
     io->bad_step = throw_simulate(&e->motion, e->value, e->start);
     e->known = e->fitted + 1;
@@ -362,7 +363,7 @@ static void reverse_product(cube *e, const double *w, double *out)
         const uint64_t at = LAW_NETWORK + i;
         e->value_bar[at] += e->root_cost * (w != NULL ? w[numbers + i] : 2 * e->root_cost * e->value[at]);
     }
-    knob_gather(&e->knobs, e->value, e->value_bar, out);
+    decision_gather(&e->decisions, e->value, e->value_bar, out);
     if (!finite) {
         out[0] = (double)NAN; /* the kit reports it */
     }
@@ -395,7 +396,7 @@ static void channel_of_cube(const void *self, uint64_t i, ds_channel *out)
 static ds_status answer_of_cube(void *self, ds_eval *io, ds_eval_query *ask)
 {
     cube *e = self;
-    double *out = ask->out, value_dot[KNOBS];
+    double *out = ask->out, value_dot[DECISIONS_MAX];
     const uint64_t numbers = numbers_of(e), weights = e->motion.law.network ? LAW_WEIGHTS : 0;
     if (ask->op == DS_QUERY_VALUE) {
         for (uint64_t k = 0; k <= e->fitted; k++) {
@@ -412,7 +413,7 @@ static ds_status answer_of_cube(void *self, ds_eval *io, ds_eval_query *ask)
         ask->kind = DS_GRAD_ADJOINT;
         return DS_OK;
     }
-    knob_spread(&e->knobs, e->value, ask->v, value_dot);
+    decision_spread(&e->decisions, e->value, ask->v, value_dot);
     e->motion.law.w_dot = ask->v + e->kit.n;
     const int finite = throw_tangent(&e->motion, value_dot, e->bar);
     leave_out(e, e->bar);

@@ -3,8 +3,8 @@
  * gravity and start. System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 6 and its
  * demonstrations). */
 #include "engines/physics/pendulum/pendulum.h"
-#include "engines/rendering/swept/balls.h"
-#include "engines/rendering/swept/swept.h"
+#include "engines/rendering/observation/ball_scene.h"
+#include "engines/rendering/observation/observed.h"
 #include "model.h"
 
 #include <string.h>
@@ -14,13 +14,14 @@ static const double pi = 3.14159265358979323846;
 
 /* Bounds other than those of the lengths, and the start values of the variables, are ours. */
 enum { LENGTH, MASS = LENGTH + 2, GRAVITY, ANGLE, RATE = ANGLE + 2, COUNT = RATE + 2 };
-static const knob knobs[COUNT] = {KNOB("length.1", "m", 0.4, 2.5, 1),  KNOB("length.2", "m", 0.4, 2.5, 1.7),
-                                  KNOB("mass", "kg", 0.4, 2.5, 1.7),   KNOB("gravity", "m/s^2", 5, 15, 8),
-                                  KNOB("angle.1", "rad", -3, 3, 1),    KNOB("angle.2", "rad", -3, 3, 2),
-                                  KNOB("rate.1", "rad/s", -6, 6, 0.5), KNOB("rate.2", "rad/s", -6, 6, 0.5)};
+static const decision decisions[COUNT] = {
+    DECISION("length.1", "m", 0.4, 2.5, 1),  DECISION("length.2", "m", 0.4, 2.5, 1.7),
+    DECISION("mass", "kg", 0.4, 2.5, 1.7),   DECISION("gravity", "m/s^2", 5, 15, 8),
+    DECISION("angle.1", "rad", -3, 3, 1),    DECISION("angle.2", "rad", -3, 3, 2),
+    DECISION("rate.1", "rad/s", -6, 6, 0.5), DECISION("rate.2", "rad/s", -6, 6, 0.5)};
 
 typedef struct twins {
-    swept swept; /* must be first */
+    observed observed; /* must be first */
     balls bobs;
     rk4 *engine;
     double theta[DOUBLE_PARAMETERS]; /* of the episode */
@@ -60,7 +61,7 @@ static int64_t launch_twins(void *self, const double *value)
     constants(value, e->theta);
     e->theta[DOUBLE_MASS1] = 1;
     start_of(value, start);
-    const int64_t lost = rk4_simulate(e->engine, NULL, e->theta, start, e->swept.dt, e->swept.steps);
+    const int64_t lost = rk4_simulate(e->engine, NULL, e->theta, start, e->observed.dt, e->observed.steps);
     return lost < 0 ? -1 : lost - 1;
 }
 
@@ -124,23 +125,23 @@ static void start_dot(void *self, const double *value_dot, double *dot)
     start_of(value_dot, dot);
 }
 
-static const swept_task task = {.numbers = DOUBLE_STATES,
-                                .launch = launch_twins,
-                                .place = place_bobs,
-                                .place_bar = place_bobs_bar,
-                                .place_dot = place_bobs_dot,
-                                .back = sweep_back,
-                                .forth = sweep_forth,
-                                .start_bar = start_bar,
-                                .start_dot = start_dot,
-                                .cure = cure};
+static const observed_task task = {.numbers = DOUBLE_STATES,
+                                   .launch = launch_twins,
+                                   .place = place_bobs,
+                                   .place_bar = place_bobs_bar,
+                                   .place_dot = place_bobs_dot,
+                                   .back = sweep_back,
+                                   .forth = sweep_forth,
+                                   .start_bar = start_bar,
+                                   .start_dot = start_dot,
+                                   .cure = cure};
 
 /* ---- set-up ---- */
 
 static void read_truth(twins *e, ds_param_reader *in)
 {
     const double usual[COUNT] = {1, 1, 1, 10, 3 * pi / 7, 3 * pi / 4, 0, 0};
-    double *truth = e->swept.knobs.truth;
+    double *truth = e->observed.decisions.truth;
     memcpy(truth, usual, sizeof usual);
     ds_param_values(in, "length", 2, truth + LENGTH);
     truth[MASS] = ds_param_real(in, "mass");
@@ -153,17 +154,17 @@ static void read_double_pendulum(void *self, ds_param_reader *in)
 {
     static const double *const colors[BALLS] = {balls_red, balls_blue};
     twins *e = self;
-    swept *s = &e->swept;
-    swept_read(s, in, &task);
-    s->knobs.knob = knobs;
-    s->knobs.knobs = COUNT;
+    observed *s = &e->observed;
+    observed_read(s, in, &task);
+    s->decisions.offered = decisions;
+    s->decisions.offers = COUNT;
     read_truth(e, in);
-    swept_frames(s, in, 1.0 / 30, 0);
-    e->engine = rk4_create(&s->watcher.kit.memory, &pendulum_double, s->steps, 1);
+    observed_frames(s, in, 1.0 / 30, 0);
+    e->engine = rk4_create(&s->env.kit.memory, &pendulum_double, s->steps, 1);
     if (in->status == DS_OK) {
-        in->status = balls_open(&e->bobs, &s->watcher.kit.memory, BALLS, 0.25, colors, &s->subject);
+        in->status = balls_open(&e->bobs, &s->env.kit.memory, BALLS, 0.25, colors, &s->subject);
     }
-    swept_ready(s, in);
+    observed_ready(s, in);
 }
 
 static const ds_scene_kit_label metrics[] = {{"angle1", "rad"},  {"rate1", "rad/s"}, {"angle2", "rad"},
@@ -173,12 +174,12 @@ static const ds_scene_kit_label metrics[] = {{"angle1", "rad"},  {"rate1", "rad/
 static void measure_double_pendulum(void *self, uint64_t k, double *out)
 {
     twins *e = self;
-    const double *y = rk4_frame(e->engine, swept_state(&e->swept, k));
+    const double *y = rk4_frame(e->engine, observed_state(&e->observed, k));
     double mean[3];
     memcpy(out, y, DOUBLE_STATES * sizeof *out);
     out[4] = double_pendulum_energy(e->theta, y);
-    out[5] = swept_measure(&e->swept, k, mean);
-    identified_put(&e->swept.error, out + 6);
+    out[5] = observed_measure(&e->observed, k, mean);
+    identified_put(&e->observed.error, out + 6);
 }
 
 const ds_env_table camera_table = {.size = sizeof(twins),
@@ -187,4 +188,4 @@ const ds_env_table camera_table = {.size = sizeof(twins),
                                    .read = read_double_pendulum,
                                    .metrics = metrics,
                                    .measure = measure_double_pendulum,
-                                   SWEPT_TABLE(swept_allocate, swept_release)};
+                                   OBSERVED_TABLE(observed_allocate, observed_release)};

@@ -3,7 +3,7 @@
  * al., ICLR 2021), or from its motion, simulated or recorded (NeuralSim, Heiden et al., ICRA 2021; Suh et
  * al., ICML 2022). */
 #include "engines/kit/bundled.h"
-#include "engines/rendering/swept/swept.h"
+#include "engines/rendering/observation/observed.h"
 #include "model.h"
 
 static const char *const variants[] = {"camera",    "lengths", "damping", "recording",
@@ -30,11 +30,11 @@ static const ds_param *const params[] = {
             "The same for the angles from the downward vertical at the start; empty: 3 pi / 7 and 3 pi / 4 "
             "(camera), pi / 2 (lengths, damping), 1.951 and -0.082 (synthetic)."),
     DS_LIST("rate", "0", -100, 100, 2, "rad/s", "The same for their rates."),
-    SWEPT_PARAMS(
+    OBSERVED_PARAMS(
         "length",
         "camera: length (of both rods), mass (of the second bob), gravity, angle, rate (at the start)",
         "image", "64", "8, 0, 0", "alpha"),
-    SWEPT_FRAMES_PARAMS("50", "1/30 s", "4", "10"),
+    OBSERVED_FRAMES_PARAMS("50", "1/30 s", "4", "10"),
     DS_LIST("damping", "", -10, 10, COMPOUND_VARIABLES, "N m s/rad",
             "damping: of both joints of the target; empty: 0.2 and 0.1."),
     RECORDED_PARAMS(

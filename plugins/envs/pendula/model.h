@@ -5,7 +5,6 @@
 #define DS_ENVS_PENDULA_MODEL_H
 
 #include "engines/physics/pendulum/compound.h"
-#include "engines/data/fit.h"
 #include "engines/data/recorded.h"
 
 #include <diffsim/helper/env_kit.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "assembly": two balls pick up a lump of plasticine and put it on a block. PlasticineLab's
- * Assembly task (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
+/* assembly.c - two balls pick up a lump of plasticine and put it on a block: PlasticineLab's Assembly task
+ * (Huang et al. 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
-/* The block stays where it is and the lump lies on it: in the middle, or towards a side or a corner. */
+/* The block stays in place and the lump lies on it: in the middle, or near a side or a corner. */
 static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, double x[3])
 {
     static const double aside[MPM_TARGET_VARIANTS][2] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "chopsticks": lift and turn a rope of plasticine with chopsticks. PlasticineLab's
- * Chopsticks task (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
+/* chopsticks.c - lift and turn a rope of plasticine with chopsticks: PlasticineLab's Chopsticks task (Huang
+ * et al. 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
-/* The built-in targets: the sticks, which hold the rope from the start, wait, then lift, carry
- * and turn it. */
+/* The built-in targets: the sticks, which hold the rope from the start, wait, then lift, carry and turn it.
+ */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][7] = {
     {{0}, {0, 0.2, 0, 0, 0.3}, {0, 0.2, 0, 0, 0.3}, {0.1, 0.1, 0.1, 0, 0.3}, {0.1, 0.1, 0.1, 0, 0.3}},
     {{0}, {0, 0.2, 0.2}, {0, 0.2, 0.2}, {0, 0.1, 0.3}, {0, 0.1, 0.3}},

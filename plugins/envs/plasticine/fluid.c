@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fluid - a ladle is to lift a sugar cube out of a tank of syrup: the decision variables are the velocities
- * of the ladle in the segments of an episode. */
+/* fluid.c - a ladle lifts a sugar cube out of a tank of syrup; the decision variables are the velocities of
+ * the ladle in the segments of an episode. */
 #include "engines/kit/bundled.h"
-#include "engines/physics/mpm/env/env_params.h"
-#include "engines/physics/mpm/env/evaluate.h"
-#include "engines/physics/mpm/env/image.h"
+#include "engines/physics/mpm/env/env.h"
 #include "engines/physics/mpm/env/stepwise.h"
-#include "engines/physics/mpm/env/sweep.h"
 
 #include <string.h>
 
-enum { SYRUP, CUBE };                               /* bodies of the simulation, the first to be drawn */
-enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK }; /* the others */
+enum { SYRUP, CUBE };                               /* bodies of the simulation, drawn first */
+enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK }; /* the other drawn bodies */
 enum { N_OBS = 14 };
 enum { SIGN_CORRECTED, SIGN_PRINTED };
-enum { RINGS = 25, SECTORS = 48 }; /* of the ladle, as it is drawn */
+enum { RINGS = 25, SECTORS = 48 }; /* rings and columns of the drawn ladle */
 
 static const double tank[3] = {0.4, 0.5, 0.4}; /* inner size; the walls are higher than what is drawn */
-static const double rim = 0.2;                 /* of the tank in the paper; the cube is to get above it */
+static const double rim = 0.2;                 /* of the tank in the paper; the cube must get above it */
 static const double depth = 0.12;              /* of the syrup */
 static const double axis[2] = {0.2, 0.2};      /* x and z of the middle of the tank */
 static const double speed_limit = 2.0;         /* of the ladle, each component */
@@ -28,29 +25,29 @@ static const char *const loss_choices[] = {"task", "image", NULL};
 static const char *const sign_choices[] = {"corrected", "printed", NULL};
 
 static const ds_param *const params[] = {
-    DS_ENUM(
-        "preset", "default", preset_choices,
-        "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
-        "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for tests "
-        "of programs."),
+    DS_ENUM("preset", "default", preset_choices,
+            "default: grid spacing 0.02 m, 2000 substeps of 5e-4 s, 19200 particles. fast: 0.025 m, 1000 of "
+            "1e-3 s, 10268 particles. small: 0.05 m, 500 of 2e-3 s, 1276 particles, a thicker shell: for "
+            "tests of programs."),
     DS_INT("segments", "5", 1, 50, "",
-           "Pieces of constant velocity, of equal length; each has two variables.", .flags = DS_PARAM_SHAPE),
+           "Intervals of constant velocity, of equal length; each has two variables.",
+           .flags = DS_PARAM_SHAPE),
     DS_INT("steps", "50", 1, 500, "", "Output steps of an episode, 0.02 s each."),
     DS_ENUM("loss", "task", loss_choices,
-            "task: where cube and ladle are at the end. image: what cameras see of the cube, as if the syrup "
-            "were clear, compared with one over the middle of the tank that has just left it."),
+            "task: position of cube and ladle at the end. image: what cameras see of the cube, as if the "
+            "syrup were clear, compared with a cube over the middle of the tank that has just left it."),
     DS_ENUM("loss_sign", "corrected", sign_choices,
-            "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as the "
-            "paper prints it."),
-    DS_REAL("viscosity", "5", 0, 50, "Pa s", "Of the syrup."),
+            "First term of the loss: max(0, 0.2 - y), which rewards lifting, or max(0, y - 0.2) as printed "
+            "in the paper."),
+    DS_REAL("viscosity", "5", 0, 50, "Pa s", "Viscosity of the syrup."),
     DS_REAL("bulk", "25000", 1000, 40000, "Pa",
             "Bulk modulus of the syrup: density times speed of sound squared."),
     DS_REAL("stiffness", "50000", 0, 1e5, "Pa", "Shear modulus of the cube."),
-    DS_REAL("cube_density", "1000", 200, 5000, "kg/m^3", "Of the cube; the syrup has 1000."),
+    DS_REAL("cube_density", "1000", 200, 5000, "kg/m^3", "Density of the cube; the syrup has 1000."),
     DS_REAL("friction", "0.2", 0, 10, "", "Coulomb friction of the ladle."),
     DS_REAL("gravity", "9.81", 0, 100, "m/s^2", "Gravity, downward."),
-    SIGHT_PARAMS(MPM_CAMERAS),
-    SIGHT_DISC_PARAMS("the distance of the cube's particles, 0.01 m."),
+    IMAGE_LOSS_PARAMS(MPM_CAMERAS),
+    IMAGE_LOSS_DISC_PARAMS("the distance of the cube's particles, 0.01 m."),
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
@@ -63,7 +60,7 @@ typedef struct fluid {
     mpm_image image; /* loss = image */
     uint32_t sign;
     uint32_t first[2], count[2]; /* particles of syrup and cube */
-    double *positions;           /* [steps + 1][particles][3], once a scene is wanted */
+    double *positions;           /* [steps + 1][particles][3], if a scene is wanted */
     double (*ladle)[3];          /* [steps + 1] */
     double ladle_mesh[RINGS * SECTORS][3];
     uint32_t triangles[(RINGS - 1) * SECTORS * 6];
@@ -71,8 +68,8 @@ typedef struct fluid {
 
 /* ---- the scene ---- */
 
-/* Lattice spacing of the syrup and half thickness of the ladle's shell; the rest is the same
- * for all presets. */
+/* Lattice spacing of the syrup and half thickness of the ladle's shell; the rest is the same for all presets.
+ */
 static mpm_scene make_scene(double spacing, double shell)
 {
     const mpm_scene scene = {
@@ -168,7 +165,7 @@ static mpm_result loss_adjoint(void *self, uint32_t step, const mpm_particle *pa
 
 /* ---- set-up ---- */
 
-/* The cube as it starts, over the middle of the tank, its lower side at the height of the rim. */
+/* The cube at its start, over the middle of the tank, its lower side at the height of the rim. */
 static ds_status open_image(fluid *e)
 {
     const mpm_particle *start = e->episode.start;
@@ -176,13 +173,13 @@ static ds_status open_image(fluid *e)
     ds_memory room = {0};
     double c[3], *p = ds_memory_doubles(&room, 3 * (size_t)e->count[CUBE]);
     cube_center(e, start, c);
-    if (!(e->image.sight.radius > 0.0)) {
-        e->image.sight.radius = e->scene.bodies[CUBE].spacing;
+    if (!(e->image.image_loss.radius > 0.0)) {
+        e->image.image_loss.radius = e->scene.bodies[CUBE].spacing;
     }
     for (size_t i = 0; p && i < 3 * (size_t)e->count[CUBE]; i++) {
         p[i] = start[e->first[CUBE] + i / 3].x[i % 3] + to[i % 3] - c[i % 3];
     }
-    const sight_points target = {e->count[CUBE], p};
+    const image_loss_points target = {e->count[CUBE], p};
     const ds_status status =
         p ? mpm_image_open(&e->image, &e->episode, e->first[CUBE], e->count[CUBE], target, e->kit.host)
           : DS_E_NOMEM;
@@ -225,7 +222,7 @@ static void read_fluid(void *self, ds_param_reader *in)
     spec.action_limit = speed_limit;
     spec.scene = &e->scene;
     spec.goal = &goal;
-    sight_read(&e->image.sight, in, ds_param_int(in, "loss") == 1, spec.steps, 0);
+    image_loss_read(&e->image.image_loss, in, ds_param_int(in, "loss") == 1, spec.steps, 0);
     mpm_image_goal(&e->image, &goal, &spec);
     if (in->status != DS_OK) {
         return;
@@ -235,7 +232,7 @@ static void read_fluid(void *self, ds_param_reader *in)
         e->first[b] = e->episode.sim.phases[b].first;
         e->count[b] = e->episode.sim.phases[b].count;
     }
-    if (in->status == DS_OK && e->image.sight.wanted) {
+    if (in->status == DS_OK && e->image.image_loss.wanted) {
         in->status = open_image(e);
     }
     e->episode.should_stop = mpm_env_should_stop;
@@ -252,12 +249,12 @@ static void release_fluid(void *self)
 {
     fluid *e = self;
     mpm_episode_free(&e->episode);
-    sight_close(&e->image.sight);
+    image_loss_close(&e->image.image_loss);
 }
 
-/* ---- what is drawn ---- */
+/* ---- scene ---- */
 
-/* The shell turned about y: from the middle outside over the rim to the middle inside. */
+/* The shell revolved about y: from the middle outside over the rim to the middle inside. */
 static void make_ladle_mesh(fluid *e)
 {
     const double radius = e->scene.tools[0].size[0], half = e->scene.tools[0].size[1], pi = acos(-1.0);
@@ -316,7 +313,7 @@ static void place_fluid(const void *self, uint64_t k, uint64_t b, double *out)
     }
 }
 
-static const double seen_height = 0.36; /* of the picture, m; more where the ladle goes higher ... */
+static const double seen_height = 0.36; /* of the visible box, m; more if the ladle goes higher ... */
 static const double handle_top = 0.13;  /* ... with its handle */
 
 static const ds_scene_kit_label metrics[] = {{"cube_y", "m"},      {"success", ""},     {"level", "m"},
@@ -399,7 +396,8 @@ static ds_status simulate_fluid(void *self, ds_eval *io)
     fluid *e = self;
     bool scene = (io->want & DS_WANT_SCENE) != 0;
     if (scene && !reserve_frames(e)) {
-        return ds_host_fail(e->kit.host, DS_E_NOMEM, "no memory to keep %u frames of %u particles",
+        return ds_host_fail(e->kit.host, DS_E_NOMEM,
+                            "no memory to store %u frames of %u particles: reduce parameter steps",
                             e->episode.steps + 1, e->episode.sim.n_particles);
     }
     return mpm_env_episode(&e->episode, e->kit.host, io, scene ? keep_frame : NULL, e);
@@ -415,7 +413,7 @@ static void name_of_fluid(const void *self, uint64_t i, ds_env_variable *out)
 
 /* ---- stepwise control ---- */
 
-/* x and y of the ladle; then of the cube, and of the syrup, the centre of mass and its velocity. */
+/* x and y of the ladle; then the centre of mass and its velocity, of the cube and of the syrup. */
 static void observe_fluid(const void *self, double *obs)
 {
     const fluid *e = self;
@@ -441,7 +439,7 @@ static ds_status begin_fluid(void *self, uint64_t noise_key)
     return mpm_stepwise_reset(&e->episode, e->kit.host, N_OBS);
 }
 
-/* observe_fluid() backwards. */
+/* The adjoint of observe_fluid(). */
 static void observe_adjoint(const void *self, const double *obs_bar, mpm_particle *bar, mpm_pose *ladle_bar)
 {
     const fluid *e = self;
@@ -477,7 +475,7 @@ static ds_status act_on_fluid(void *self, uint64_t k, ds_step *io)
     return mpm_stepwise_act(&e->episode, e->kit.host, io);
 }
 
-SIGHT_DEFINE_CHANNELS(fluid, image.sight)
+IMAGE_LOSS_DEFINE_CHANNELS(fluid, image.image_loss)
 
 /* ---- plugin ---- */
 
@@ -496,7 +494,7 @@ static const ds_env_table env = {.size = sizeof(fluid),
                                  .act = act_on_fluid,
                                  .back_begin = begin_sweep,
                                  .back = sweep_fluid,
-                                 SIGHT_TABLE};
+                                 IMAGE_LOSS_TABLE};
 
 static const ds_desc desc = {
     BUNDLED_DESC("fluid", "0.2.0"),
@@ -505,18 +503,16 @@ static const ds_desc desc = {
     .description =
         "Variables: horizontal and vertical velocity (m/s) of the ladle in each segment. Syrup (weakly "
         "compressible, viscous) and cube (elastic) are particles of the material point method; the ladle is "
-        "a half spherical shell, 0.1 m wide. Loss at the end of one second: how far the cube is below 0.2 m, "
-        "3 times its horizontal distance from the ladle, and that from the axis of the tank; loss = image: "
-        "pictures of the cube.\n"
-        "The landscape is rugged with many shallow minima. Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 "
-        "0.6 0 0.6 scoops the cube out. The gradient is the exact adjoint of the whole episode; the loss has "
-        "kinks where a grid node meets the shell.\n"
-        "Stepwise control: an action is the two velocities of a segment; observations: x and y of the ladle, "
-        "then centre of mass and its velocity, first of the cube, then of the syrup; rewards are the "
-        "decrease of the loss of the state.\n"
-        "Metrics: centre of the cube, place of the ladle, loss if the episode ended there, success (the cube "
-        "is above 0.2 m), level of the syrup, highest speed, and least and most relative volume of the "
-        "syrup.",
+        "a half spherical shell, 0.1 m wide. Loss at the end of one second: the distance of the cube below "
+        "0.2 m, 3 times its horizontal distance from the ladle, and its horizontal distance from the axis of "
+        "the tank; loss = image: images of the cube.\nThe landscape is rugged with many shallow minima. "
+        "Idle, the loss is 0.554; x = 0 -0.62 0.7 0 0 0 0 0.6 0 0.6 scoops the cube out. The gradient is the "
+        "exact adjoint of the whole episode; the loss has kinks where a grid node meets the shell.\nStepwise "
+        "control: an action is the two velocities of a segment; observations: x and y of the ladle, then "
+        "centre of mass and its velocity, first of the cube, then of the syrup; rewards are the decrease of "
+        "the loss of the state.\nMetrics: centre of the cube, position of the ladle, loss if the episode "
+        "ended there, success (the cube is above 0.2 m), level of the syrup, highest speed, and least and "
+        "most relative volume of the syrup.",
     .citation = PAPER_ANTONOVA,
 };
 

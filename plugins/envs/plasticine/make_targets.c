@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Developer's program: simulates the moves that make a task's built-in targets and writes its target file.
- * Usage: make_targets ID FILE (about 10 s per variant). */
+/* make_targets.c - developer's program: simulates the moves that make a task's built-in targets and writes
+ * its target file. Usage: make_targets ID FILE (about 10 s per variant). */
 #include "tasks.h"
 
 #include <stdio.h>

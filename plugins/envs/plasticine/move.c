@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "move": carry a ball of plasticine through the air between two rigid balls. PlasticineLab's
- * Move task (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
+/* move.c - carry a ball of plasticine through the air between two rigid balls: PlasticineLab's Move task
+ * (Huang et al. 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
 /* Centre and diameter of the plasticine ball at the start; the rigid balls hold it on either side. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "pinch": press dents into a block of plasticine with a ball. PlasticineLab's Pinch task
- * (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
+/* pinch.c - press dents into a block of plasticine with a ball: PlasticineLab's Pinch task (Huang et al.
+ * 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: up to three presses, with the ball lifted and moved between them. */

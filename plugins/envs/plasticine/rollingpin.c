@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "rollingpin": roll out dough. PlasticineLab's RollingPin task (Huang et al. 2021) with a
- * few pieces of constant velocity as decision variables. */
+/* rollingpin.c - roll out dough: PlasticineLab's RollingPin task (Huang et al. 2021) with a few intervals of
+ * constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
-/* The built-in targets: the pin rolls to and fro while it is lowered, straight or turning. */
+/* The built-in targets: the pin rolls back and forth while it is lowered, straight or turning. */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {
     {{0.6, 0.0, -1.0}, {-1.0, 0.0, -1.0}, {0.9, 0.0, -1.0}, {-1.0, 0.0, -1.0}, {0.9, 0.0, -1.0}},
     {{0.5, 0.4, -1.0}, {-1.0, 0.0, -1.0}, {0.5, 0.8, -1.0}, {-1.0, 0.0, -1.0}, {1.0, 0.0, -1.0}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "rope": wind a rope of plasticine around a pole. PlasticineLab's Rope task (Huang et al.
- * 2021) with a few pieces of constant velocity as decision variables. */
+/* rope.c - wind a rope of plasticine around a pole: PlasticineLab's Rope task (Huang et al. 2021) with a few
+ * intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@ static void vary(mpm_scene *scene, uint32_t variant)
     scene->tools[POLE].start.position[2] = at[variant - 1][1];
 }
 
-/* The rope as a closed ring around the pole, of the same section: the angle for the place along it. */
+/* The rope as a closed ring of the same cross-section around the pole: the position along the rope becomes an
+ * angle. */
 static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, double x[3])
 {
     const double pi = 3.14159265358979323846, mean_radius = 0.135;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "table": bend a leg of a plasticine table outwards with a ball. PlasticineLab's Table task
- * (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
+/* table.c - bend a leg of a plasticine table outwards with a ball: PlasticineLab's Table task (Huang et al.
+ * 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: the ball goes to a leg, pushes it, and comes back. */
@@ -49,13 +49,12 @@ static const mpm_task table = {
 static const ds_desc desc = {
     MPM_PLASTICINE_DESC("table"),
     .summary = "Bend a leg of a plasticine table with a ball (PlasticineLab Table)",
-    .description =
-        "A table of 10000 elastoplastic particles falls the last bit to a smooth floor; a rigid ball "
-        "between its legs is moved in x and z to push one of them outwards. Variables: the ball's "
-        "displacement per step, in units of 0.03, one triple per segment; that along y has no effect, as "
-        "in the original.\n"
-        "The loss sums, over the chosen steps, the difference of mass density to the target, the distance "
-        "of the mass to the target, and how far the ball is from the material." MPM_STEPWISE_TEXT,
+    .description = "A table of 10000 elastoplastic particles falls the last bit to a smooth floor; a rigid "
+                   "ball between its legs is moved in x and z to push one of them outwards. Variables: the "
+                   "ball's displacement per step, in units of 0.03, one triple per segment; the one along y "
+                   "has no effect, as in PlasticineLab.\nThe loss sums, over the chosen steps, the "
+                   "difference of mass density to the target, the distance of the mass to the target, and "
+                   "how far the ball is from the material." MPM_STEPWISE_TEXT,
 };
 
 MPM_DEFINE_ENV(table, desc)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of PlasticineLab's tasks. The task files it is linked with are compiled with MPM_TASKS_ONLY. */
+/* tasks.c - the list of PlasticineLab's tasks. The task files in this library are compiled with
+ * MPM_TASKS_ONLY. */
 #include "tasks.h"
 
 #define DECLARE(id)                                                                                          \

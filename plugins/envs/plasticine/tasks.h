@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of PlasticineLab's tasks, for programs that go through them: tests, and the one that
- * makes target files. */
+/* tasks.h - all of PlasticineLab's tasks, for programs that use each of them: tests, and make_targets. */
 #ifndef MPM_TASKS_H
 #define MPM_TASKS_H
 
@@ -13,7 +12,7 @@ typedef struct mpm_task_entry {
     const ds_desc *desc;
 } mpm_task_entry;
 
-/* Task `t` (0 .. MPM_TASKS - 1), in the order of the alphabet. */
+/* Task `t` (0 .. MPM_TASKS - 1), in alphabetical order. */
 mpm_task_entry mpm_task_at(int t);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "torus": press a ring into a slab of plasticine. PlasticineLab's Torus task (Huang et al. 2021)
- * with a few pieces of constant velocity as decision variables. */
+/* torus.c - press a ring into a slab of plasticine: PlasticineLab's Torus task (Huang et al. 2021) with a few
+ * intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
-/* The built-in targets: the ring first moves sideways over the slab, then down until its centre is at y
- * = 0.05, at full speed or slower. */
+/* The built-in targets: the ring first moves sideways over the slab, then down until its centre is at y =
+ * 0.05, at full speed or slower. */
 static const double moves[MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][3] = {
     {{-1.0, 0.0, 0.5}, {0.0, -1.0, 0.0}, {0.0, -1.0, 0.0}, {0.0, -1.0, 0.0}, {0.0, -1.0, 0.0}},
     {{1.0, 0.0, 1.0}, {0.0, -0.9, 0.0}, {0.0, -0.9, 0.0}, {0.0, -0.9, 0.0}, {0.0, -0.9, 0.0}},

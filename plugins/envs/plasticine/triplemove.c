@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "triplemove": carry three cubes of plasticine, each between two balls. PlasticineLab's
- * TripleMove task (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
+/* triplemove.c - carry three cubes of plasticine, each between two balls: PlasticineLab's TripleMove task
+ * (Huang et al. 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
 enum { CUBES = 3 };

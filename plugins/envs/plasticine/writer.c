@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Environment "writer": draw strokes into a slab of plasticine with a pen. PlasticineLab's Writer task
- * (Huang et al. 2021) with a few pieces of constant velocity as decision variables. */
+/* writer.c - draw strokes into a slab of plasticine with a pen: PlasticineLab's Writer task (Huang et al.
+ * 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
 /* The built-in targets: the pen, which starts in the slab, goes deeper and along five straight strokes. */

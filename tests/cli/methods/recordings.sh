@@ -43,6 +43,6 @@ bad_file word.csv "line 3, column 2: 'x' is not a number" --set 'env.columns=1 2
 bad_file word.csv "there is no column '3' among its 2"
 bad_file gap.csv "set parameter gaps = true" --set 'env.columns=1 2'
 bad_file times.csv "times must increase" --set 'env.columns=2 3' --set env.time_column=1
-bad_file binary.csv "this is no recording"
+bad_file binary.csv "this is not a recording"
 bad_file nowhere.csv "No such file"
 finish

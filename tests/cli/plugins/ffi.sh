@@ -24,8 +24,8 @@ else
 fi
 
 bad 3 "parameter library: libnothing.so: cannot open shared object file" eval --env ffi --set env.library=libnothing.so
-bad 3 "the library exports no 'j00'" eval --env ffi --set env.symbol=j00
-bad 3 "'double' is no type" eval --env ffi --set 'env.signature=double(x0:f64)'
+bad 3 "does not export 'j00'" eval --env ffi --set env.symbol=j00
+bad 3 "unknown type 'double'" eval --env ffi --set 'env.signature=double(x0:f64)'
 echo text >text.so
 bad 3 "text.so" eval --env ffi --set env.file=text.so
 bad 4 "lbfgsb needs gradients, which ffi does not have" run --env ffi --opt lbfgsb --out none

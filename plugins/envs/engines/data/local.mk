@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Recordings: readers of text and NumPy files, and how far a simulated motion is from one.
+# Recordings: readers of text and NumPy files, and the residuals of a simulated motion.
 env_engine_libs += %D%/librecording.la
 %C%_librecording_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
 %C%_librecording_la_LIBADD = $(ZLIB_LIBS)
 %C%_librecording_la_SOURCES = \
-	%D%/arrays.c \
-	%D%/columns.h \
-	%D%/fit.c \
-	%D%/fit.h \
 	%D%/recorded.c \
 	%D%/recorded.h \
 	%D%/recording.c \
-	%D%/recording.h \
-	%D%/source.c \
-	%D%/source.h \
-	%D%/text.c
+	%D%/recording.h

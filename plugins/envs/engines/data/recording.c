@@ -1,15 +1,551 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording.c - which kind of file a recording is, and what all of them have in common (see recording.h). */
-#include "recording.h"
+/* recording.c - reads recordings as text and as NumPy's .npy and .npz. Sources: NumPy, "NPY format", versions
+ * 1.0 and 2.0; PKWARE, "APPNOTE.TXT", 6.3. */
+#define _GNU_SOURCE /* strtod_l */
+#include "engines/data/recording.h"
 
-#include "source.h"
-
+#include <ctype.h>
+#include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <zlib.h>
+
+enum { RECORDING_WORD = 64 };
+
+/* The requested columns, the times last. */
+typedef struct wanted {
+    uint64_t columns; /* without the times */
+    int time;         /* 1: a column of times is requested too */
+    char word[RECORDING_COLUMNS + 1][RECORDING_WORD];
+} wanted;
+
+/* The bytes, the request and the result of one reader. */
+typedef struct source {
+    const unsigned char *bytes;
+    size_t length;
+    int cut;
+    const recording_request *request;
+    wanted want;
+    recording *out;
+    char *error;
+} source;
+
+static int wrong(const source *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int wrong(const source *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(s->error, RECORDING_ERROR, format, args);
+    va_end(args);
+    return RECORDING_MALFORMED;
+}
+
+/* The number that a word is, from 1, or 0. */
+static uint64_t column_number(const char *word)
+{
+    const size_t length = strlen(word);
+    return length > 0 && length < 7 && strspn(word, "0123456789") == length ? strtoul(word, NULL, 10) : 0;
+}
+
+static int make_rows(source *s, uint64_t rows)
+{
+    recording *r = s->out;
+    r->rows = rows;
+    r->columns = s->want.columns;
+    r->value = calloc(rows * r->columns, sizeof *r->value);
+    r->time = s->want.time ? calloc(rows, sizeof *r->time) : NULL;
+    return r->value == NULL || (s->want.time && r->time == NULL) ? RECORDING_NO_MEMORY : RECORDING_OK;
+}
+
+/* Stores value `column` of a row; column want.columns is the time. */
+static void put(source *s, uint64_t row, uint64_t column, double value)
+{
+    if (column < s->want.columns) {
+        s->out->value[row * s->want.columns + column] = value;
+    } else {
+        s->out->time[row] = value;
+    }
+}
+
+/* ---- text ---- */
+
+enum { LINE = 4096, MOST = 256 }; /* bytes per line, columns per line */
+
+typedef struct table {
+    source *s;
+    locale_t c; /* its decimal sign is '.' whatever the user's locale */
+    size_t at, line;
+    char separator; /* ',', ';', or ' ' for any blanks */
+    char text[LINE];
+    char *field[MOST];
+    uint64_t fields, width; /* of this line, of the first row */
+    uint64_t place[RECORDING_COLUMNS + 1];
+} table;
+
+/* Copies the next line that is not empty, without its comment, to t->text. Returns 1, 0 at the end, -1 if it
+ * is not text. */
+static int next_line(table *t)
+{
+    const source *s = t->s;
+    while (t->at < s->length) {
+        const unsigned char *from = s->bytes + t->at;
+        const unsigned char *end = memchr(from, '\n', s->length - t->at);
+        size_t size = end != NULL ? (size_t)(end - from) : s->length - t->at;
+        t->line++;
+        t->at += size + 1;
+        if (size >= LINE || memchr(from, 0, size) != NULL) {
+            wrong(s, "line %zu is too long or is not text: this is not a recording", t->line);
+            return -1;
+        }
+        if (end == NULL && s->cut) {
+            return 0;
+        }
+        memcpy(t->text, from, size);
+        t->text[size] = '\0';
+        t->text[strcspn(t->text, "#\r")] = '\0';
+        if (t->text[strspn(t->text, " \t")] != '\0') {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static char *trimmed(char *field)
+{
+    field += strspn(field, " \t\"");
+    size_t length = strlen(field);
+    while (length > 0 && strchr(" \t\"", field[length - 1]) != NULL) {
+        field[--length] = '\0';
+    }
+    return field;
+}
+
+static int split(table *t)
+{
+    char *at = t->text;
+    t->fields = 0;
+    if (t->separator == '\0') {
+        t->separator = strchr(at, ',') != NULL ? ',' : strchr(at, ';') != NULL ? ';' : ' ';
+    }
+    at += t->separator == ' ' ? strspn(at, " \t") : 0;
+    while (at != NULL && (t->separator != ' ' || *at != '\0')) {
+        if (t->fields == MOST) {
+            return wrong(t->s, "line %zu has more than %d columns", t->line, MOST);
+        }
+        char *end = t->separator == ' ' ? at + strcspn(at, " \t") : strchr(at, t->separator);
+        const int last = end == NULL || *end == '\0';
+        if (!last) {
+            *end = '\0';
+        }
+        t->field[t->fields++] = trimmed(at);
+        at = last ? NULL : end + 1;
+        if (at != NULL && t->separator == ' ') {
+            at += strspn(at, " \t");
+        }
+    }
+    return RECORDING_OK;
+}
+
+/* Reads a field as a number, or NAN for a missing value; returns 0 if it is neither. */
+static int number(const table *t, const char *field, double *out)
+{
+    char *end = NULL;
+    if (*field == '\0' || strcasecmp(field, "nan") == 0 || strcasecmp(field, "na") == 0 ||
+        strcasecmp(field, "null") == 0) {
+        *out = NAN;
+        return 1;
+    }
+    if (strspn(field, "+-.0123456789eE") < strlen(field)) {
+        return 0;
+    }
+    *out = strtod_l(field, &end, t->c);
+    return *end == '\0' && end != field;
+}
+
+static int is_header(const table *t)
+{
+    double v;
+    for (uint64_t i = 0; i < t->fields; i++) {
+        if (!number(t, t->field[i], &v)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Finds the requested columns of the file. */
+static int find_columns(table *t, int named)
+{
+    const wanted *w = &t->s->want;
+    t->width = t->fields;
+    for (uint64_t c = 0; c < w->columns + (uint64_t)w->time; c++) {
+        uint64_t found = column_number(w->word[c]);
+        for (uint64_t i = 0; found == 0 && named && i < t->fields; i++) {
+            found = strcmp(t->field[i], w->word[c]) == 0 ? i + 1 : 0;
+        }
+        if (found == 0 || found > t->fields) {
+            return wrong(t->s, "line %zu: there is no column '%s' among its %llu%s", t->line, w->word[c],
+                         (unsigned long long)t->fields,
+                         named ? "" : "; they have no names: number them from 1");
+        }
+        t->place[c] = found - 1;
+    }
+    return RECORDING_OK;
+}
+
+static int take_row(table *t, uint64_t row)
+{
+    const wanted *w = &t->s->want;
+    for (uint64_t c = 0; c < w->columns + (uint64_t)w->time; c++) {
+        const char *field = t->field[t->place[c]];
+        double v;
+        if (!number(t, field, &v)) {
+            return wrong(t->s, "line %zu, column %llu: '%.40s' is not a number", t->line,
+                         (unsigned long long)t->place[c] + 1, field);
+        }
+        put(t->s, row, c, v);
+    }
+    return RECORDING_OK;
+}
+
+/* Reads all rows once; if `take` is set, stores the requested ones. *rows: their number. */
+static int pass(table *t, int take, uint64_t *rows)
+{
+    const recording_request *q = t->s->request;
+    int status = RECORDING_OK, more = 0;
+    uint64_t row = 0;
+    *rows = 0;
+    t->at = t->line = t->width = 0;
+    t->separator = '\0';
+    while (status == RECORDING_OK && (q->rows == 0 || *rows < q->rows) && (more = next_line(t)) > 0) {
+        status = split(t);
+        if (status == RECORDING_OK && t->width == 0) {
+            const int named = is_header(t);
+            status = find_columns(t, named);
+            if (named) {
+                continue;
+            }
+        }
+        if (status == RECORDING_OK && t->fields != t->width) {
+            return wrong(t->s, "line %zu has %llu columns, the first row has %llu", t->line,
+                         (unsigned long long)t->fields, (unsigned long long)t->width);
+        }
+        if (row++ >= q->first) {
+            status = status == RECORDING_OK && take ? take_row(t, *rows) : status;
+            if (++*rows > RECORDING_ROWS) {
+                return wrong(t->s, "there are more than %d rows: request fewer", RECORDING_ROWS);
+            }
+        }
+    }
+    if (status == RECORDING_OK && more < 0) {
+        return RECORDING_MALFORMED;
+    }
+    if (status == RECORDING_OK && t->s->cut && (q->rows == 0 || *rows < q->rows)) {
+        return wrong(t->s, "the requested rows are not within the first %d MiB", RECORDING_BYTES >> 20);
+    }
+    if (status == RECORDING_OK && *rows == 0) {
+        return wrong(t->s, "it has %llu rows of numbers, but row %llu is requested as the first",
+                     (unsigned long long)row, (unsigned long long)q->first + 1);
+    }
+    return status;
+}
+
+static int read_text(source *s)
+{
+    table *t = calloc(1, sizeof *t);
+    uint64_t rows = 0;
+    if (t == NULL) {
+        return RECORDING_NO_MEMORY;
+    }
+    t->s = s;
+    t->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    int status = t->c != (locale_t)0 ? pass(t, 0, &rows) : RECORDING_NO_MEMORY;
+    status = status != RECORDING_OK ? status : make_rows(s, rows);
+    status = status != RECORDING_OK ? status : pass(t, 1, &rows);
+    if (t->c != (locale_t)0) {
+        freelocale(t->c);
+    }
+    free(t);
+    return status;
+}
+
+/* ---- NumPy arrays: .npy ---- */
+
+/* An array of numbers in C order. */
+typedef struct array {
+    const unsigned char *data;
+    uint64_t rows, columns; /* columns is 1 for one dimension */
+    char kind;              /* 'f' or 'i' */
+    size_t size;            /* bytes of an element: 4 or 8 */
+} array;
+
+/* A little-endian number. */
+static uint64_t little(const unsigned char *at, int bytes)
+{
+    uint64_t v = 0;
+    while (bytes-- > 0) {
+        v = v << 8 | at[bytes];
+    }
+    return v;
+}
+
+static double element(const array *a, uint64_t row, uint64_t column)
+{
+    const unsigned char *at = a->data + (row * a->columns + column) * a->size;
+    const uint64_t bits = little(at, (int)a->size);
+    if (a->kind == 'i') {
+        return a->size == 4 ? (double)(int32_t)(uint32_t)bits : (double)(int64_t)bits;
+    }
+    double wide;
+    float narrow;
+    const uint32_t low = (uint32_t)bits;
+    memcpy(&wide, &bits, sizeof wide);
+    memcpy(&narrow, &low, sizeof narrow);
+    return a->size == 4 ? (double)narrow : wide;
+}
+
+/* The text after a key of the dictionary; NULL if it is missing. */
+static const char *value_of(const char *header, const char *key)
+{
+    const char *at = strstr(header, key);
+    at = at != NULL ? at + strlen(key) : NULL;
+    return at != NULL ? at + strspn(at, "'\": ") : NULL;
+}
+
+static int read_shape(const source *s, const char *at, array *out)
+{
+    uint64_t n[2] = {0, 1};
+    int dimensions = 0;
+    for (at += *at == '('; *at >= '0' && *at <= '9'; dimensions++) {
+        char *end;
+        if (dimensions == 2 || strspn(at, "0123456789") > 9) {
+            return wrong(s, "an array has more than two dimensions or is too large");
+        }
+        n[dimensions] = strtoul(at, &end, 10);
+        at = end + strspn(end, ", L");
+    }
+    out->rows = n[0];
+    out->columns = n[1];
+    return dimensions > 0 && *at == ')' && n[0] > 0 && n[1] > 0
+               ? RECORDING_OK
+               : wrong(s, "an array has no rows of one or more columns");
+}
+
+static int read_array(const source *s, const unsigned char *bytes, size_t length, array *out)
+{
+    char header[1024];
+    const size_t wide = length > 6 && bytes[6] == 2 ? 4 : 2, begin = 8 + wide;
+    if (length < begin || memcmp(bytes, "\x93NUMPY", 6) != 0 || bytes[6] < 1 || bytes[6] > 2) {
+        return wrong(s, "an array is not a .npy of version 1.0 or 2.0");
+    }
+    const uint64_t size = little(bytes + 8, (int)wide);
+    if (size >= sizeof header || length - begin < size) {
+        return wrong(s, "the header of an array is damaged");
+    }
+    memcpy(header, bytes + begin, size);
+    header[size] = '\0';
+    const char *type = value_of(header, "descr"), *order = value_of(header, "fortran_order");
+    const char *shape = value_of(header, "shape");
+    if (type == NULL || order == NULL || shape == NULL) {
+        return wrong(s, "the header of an array is damaged");
+    }
+    if (type[0] != '<' || (type[1] != 'f' && type[1] != 'i') || (type[2] != '4' && type[2] != '8')) {
+        return wrong(
+            s, "an array has type '%.8s': it must be <f8, <f4, <i8 or <i4",
+            strtok((char[9]){type[0], type[0] ? type[1] : 0, type[0] && type[1] ? type[2] : 0}, "'\""));
+    }
+    out->kind = type[1];
+    out->size = type[2] == '4' ? 4 : 8;
+    int status = read_shape(s, shape, out);
+    if (status == RECORDING_OK && strncmp(order, "False", 5) != 0 && out->columns > 1) {
+        return wrong(s, "an array is in Fortran order: save it in C order");
+    }
+    out->data = bytes + begin + size;
+    if (status == RECORDING_OK && (out->rows > RECORDING_BYTES / out->columns ||
+                                   (length - begin - size) / out->size < out->rows * out->columns)) {
+        return wrong(s, "an array ends early");
+    }
+    return status;
+}
+
+/* The number of requested rows in an array with `rows`. */
+static int rows_of(source *s, uint64_t rows, uint64_t *out)
+{
+    const recording_request *q = s->request;
+    if (rows <= q->first) {
+        return wrong(s, "it has %llu rows of numbers, but row %llu is requested as the first",
+                     (unsigned long long)rows, (unsigned long long)q->first + 1);
+    }
+    *out = q->rows > 0 && q->rows < rows - q->first ? q->rows : rows - q->first;
+    return *out > RECORDING_ROWS ? wrong(s, "there are more than %d rows: request fewer", RECORDING_ROWS)
+                                 : RECORDING_OK;
+}
+
+static int take_column(source *s, const array *a, uint64_t from, uint64_t to)
+{
+    if (from >= a->columns) {
+        return wrong(s, "there is no column '%s' among its %llu", s->want.word[to],
+                     (unsigned long long)a->columns);
+    }
+    if (a->rows < s->request->first + s->out->rows) {
+        return wrong(s, "column '%s' has fewer rows than others", s->want.word[to]);
+    }
+    for (uint64_t i = 0; i < s->out->rows; i++) {
+        put(s, i, to, element(a, s->request->first + i, from));
+    }
+    return RECORDING_OK;
+}
+
+static int read_npy(source *s)
+{
+    array a;
+    uint64_t rows = 0;
+    if (s->cut) {
+        return wrong(s, "it is larger than %d MiB", RECORDING_BYTES >> 20);
+    }
+    int status = read_array(s, s->bytes, s->length, &a);
+    status = status != RECORDING_OK ? status : rows_of(s, a.rows, &rows);
+    status = status != RECORDING_OK ? status : make_rows(s, rows);
+    for (uint64_t c = 0; status == RECORDING_OK && c < s->want.columns + (uint64_t)s->want.time; c++) {
+        const uint64_t number = column_number(s->want.word[c]);
+        status = number > 0 ? take_column(s, &a, number - 1, c)
+                            : wrong(s, "there is no column '%s': columns of a .npy have numbers, from 1",
+                                    s->want.word[c]);
+    }
+    return status;
+}
+
+/* ---- NumPy archives: .npz ---- */
+
+enum { LOCAL = 30, CENTRAL = 46, END = 22 };
+
+/* The end of the central directory, or NULL. */
+static const unsigned char *find_end(const source *s)
+{
+    for (size_t back = END; back <= s->length && back < END + 65536; back++) {
+        const unsigned char *at = s->bytes + s->length - back;
+        if (memcmp(at, "PK\5\6", 4) == 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Inflates a member of the archive or points at it; the caller frees *own. */
+static int open_member(const source *s, const unsigned char *entry, const unsigned char **data,
+                       size_t *length, unsigned char **own)
+{
+    const uint64_t method = little(entry + 10, 2), packed = little(entry + 20, 4),
+                   size = little(entry + 24, 4);
+    const uint64_t local = little(entry + 42, 4);
+    if (local > s->length || s->length - local < LOCAL || size > RECORDING_BYTES) {
+        return wrong(s, "the archive is damaged, or an array is larger than %d MiB", RECORDING_BYTES >> 20);
+    }
+    const uint64_t begin =
+        local + LOCAL + little(s->bytes + local + 26, 2) + little(s->bytes + local + 28, 2);
+    if (begin > s->length || s->length - begin < packed || (method == 0 && packed != size)) {
+        return wrong(s, "the archive is damaged");
+    }
+    *data = s->bytes + begin;
+    *length = size;
+    if (method == 8) {
+        z_stream z = {.next_in = (unsigned char *)(uintptr_t)*data, .avail_in = (unsigned)packed};
+        *own = malloc(size + 1);
+        if (*own == NULL || inflateInit2(&z, -MAX_WBITS) != Z_OK) {
+            return RECORDING_NO_MEMORY;
+        }
+        z.next_out = *own;
+        z.avail_out = (unsigned)size + 1;
+        const int end = inflate(&z, Z_FINISH);
+        inflateEnd(&z);
+        *data = *own;
+        if (end != Z_STREAM_END || z.total_out != size) {
+            return wrong(s, "the compression of an array is damaged");
+        }
+    } else if (method != 0) {
+        return wrong(s, "an array is compressed by an unknown method");
+    }
+    return crc32(0, *data, (unsigned)size) == little(entry + 16, 4)
+               ? RECORDING_OK
+               : wrong(s, "the archive is damaged: wrong checksum");
+}
+
+/* Does a word request the member of this name, and which column, from 0? */
+static int asks_for(const char *word, const unsigned char *name, size_t length, uint64_t *column)
+{
+    *column = 0;
+    if (strlen(word) < length || memcmp(word, name, length) != 0) { /* a name may hold zeros */
+        return 0;
+    }
+    const uint64_t number = word[length] == '.' ? column_number(word + length + 1) : 0;
+    *column = number > 0 ? number - 1 : 0;
+    return word[length] == '\0' || number > 0;
+}
+
+/* Stores all requested columns of one member; found: a bit for each of them. */
+static int take_member(source *s, const unsigned char *entry, const unsigned char *name, size_t length,
+                       uint32_t *found)
+{
+    const unsigned char *data = NULL;
+    unsigned char *own = NULL;
+    size_t size = 0;
+    array a = {.data = NULL};
+    int status = RECORDING_OK;
+    for (uint64_t c = 0; status == RECORDING_OK && c < s->want.columns + (uint64_t)s->want.time; c++) {
+        uint64_t column, rows;
+        if (!asks_for(s->want.word[c], name, length, &column)) {
+            continue;
+        }
+        if (a.data == NULL) {
+            status = open_member(s, entry, &data, &size, &own);
+            status = status != RECORDING_OK ? status : read_array(s, data, size, &a);
+        }
+        if (status == RECORDING_OK && s->out->value == NULL) {
+            status = rows_of(s, a.rows, &rows);
+            status = status != RECORDING_OK ? status : make_rows(s, rows);
+        }
+        status = status != RECORDING_OK ? status : take_column(s, &a, column, c);
+        *found |= 1u << c;
+    }
+    free(own);
+    return status;
+}
+
+static int read_npz(source *s)
+{
+    const unsigned char *end = s->cut ? NULL : find_end(s);
+    uint32_t found = 0;
+    if (end == NULL) {
+        return wrong(s, "the archive is larger than %d MiB or ends early", RECORDING_BYTES >> 20);
+    }
+    uint64_t at = little(end + 16, 4), members = little(end + 10, 2);
+    int status = RECORDING_OK;
+    for (; status == RECORDING_OK && members > 0; members--) {
+        if (at > s->length || s->length - at < CENTRAL || memcmp(s->bytes + at, "PK\1\2", 4) != 0) {
+            return wrong(s, "the directory of the archive is damaged");
+        }
+        const unsigned char *entry = s->bytes + at;
+        const uint64_t name = little(entry + 28, 2);
+        if (s->length - at - CENTRAL < name) {
+            return wrong(s, "the directory of the archive is damaged");
+        }
+        const int npy = name > 4 && memcmp(entry + CENTRAL + name - 4, ".npy", 4) == 0;
+        status = take_member(s, entry, entry + CENTRAL, (size_t)name - (npy ? 4 : 0), &found);
+        at += CENTRAL + name + little(entry + 30, 2) + little(entry + 32, 2);
+    }
+    for (uint64_t c = 0; status == RECORDING_OK && c < s->want.columns + (uint64_t)s->want.time; c++) {
+        if (!(found >> c & 1)) {
+            return wrong(s, "there is no array '%s' in it", s->want.word[c]);
+        }
+    }
+    return status;
+}
 
 static int no_memory(char *error)
 {
@@ -17,12 +553,12 @@ static int no_memory(char *error)
     return RECORDING_NO_MEMORY;
 }
 
-/* ---- what is asked for ---- */
+/* ---- request ---- */
 
 static int take_word(source *s, const char *at, size_t length, uint64_t column)
 {
     if (length >= RECORDING_WORD) {
-        return recording_wrong(s, "the name of a column is too long: '%.40s'", at);
+        return wrong(s, "the name of a column is too long: '%.40s'", at);
     }
     memcpy(s->want.word[column], at, length);
     return RECORDING_OK;
@@ -36,13 +572,13 @@ static int read_request(source *s)
     for (at += strspn(at, blanks); status == RECORDING_OK && *at != '\0'; at += strspn(at, blanks)) {
         const size_t length = strcspn(at, blanks);
         if (s->want.columns == RECORDING_COLUMNS) {
-            return recording_wrong(s, "more than %d columns are asked for", RECORDING_COLUMNS);
+            return wrong(s, "more than %d columns are requested", RECORDING_COLUMNS);
         }
         status = take_word(s, at, length, s->want.columns++);
         at += length;
     }
     if (status == RECORDING_OK && s->want.columns == 0) {
-        return recording_wrong(s, "no column is asked for");
+        return wrong(s, "no column is requested");
     }
     s->want.time = s->request->time[0] != '\0';
     return status == RECORDING_OK && s->want.time
@@ -50,7 +586,7 @@ static int read_request(source *s)
                : status;
 }
 
-/* ---- what all recordings must be ---- */
+/* ---- checks and choice of reader ---- */
 
 static int check(const source *s)
 {
@@ -60,19 +596,18 @@ static int check(const source *s)
         for (uint64_t c = 0; c < r->columns; c++) {
             const double v = r->value[i * r->columns + c];
             if (isinf(v) || fabs(v) > 1e12) {
-                return recording_wrong(s, "row %llu, column %s: %g is no measured value", row,
-                                       s->want.word[c], v);
+                return wrong(s, "row %llu, column %s: %g is not a measured value", row, s->want.word[c], v);
             }
         }
         if (r->time != NULL && (!isfinite(r->time[i]) || fabs(r->time[i]) > 1e12)) {
-            return recording_wrong(s, "row %llu: the time is missing", row);
+            return wrong(s, "row %llu: the time is missing", row);
         }
         if (r->time != NULL && i > 0 && !(r->time[i] > r->time[i - 1])) {
-            return recording_wrong(s, "row %llu: time %g comes after %g: times must increase", row,
-                                   r->time[i], r->time[i - 1]);
+            return wrong(s, "row %llu: time %g comes after %g: times must increase", row, r->time[i],
+                         r->time[i - 1]);
         }
     }
-    return r->rows > 0 ? RECORDING_OK : recording_wrong(s, "there are no rows of numbers");
+    return r->rows > 0 ? RECORDING_OK : wrong(s, "there are no rows of numbers");
 }
 
 static int parse(source *s)
@@ -83,11 +618,11 @@ static int parse(source *s)
         return status;
     }
     if (s->length >= sizeof npy && memcmp(s->bytes, npy, sizeof npy) == 0) {
-        status = recording_npy(s);
+        status = read_npy(s);
     } else if (s->length >= sizeof zip && memcmp(s->bytes, zip, sizeof zip) == 0) {
-        status = recording_npz(s);
+        status = read_npz(s);
     } else {
-        status = recording_text(s);
+        status = read_text(s);
     }
     return status == RECORDING_OK ? check(s) : status;
 }
@@ -131,7 +666,7 @@ int recording_read(recording *r, const recording_request *q, const char *path, c
     size_t length = 0, room = 0;
     int got = 1, cut = 0, status = RECORDING_OK;
     while (status == RECORDING_OK && got > 0 && length < RECORDING_BYTES) {
-        if (length == room) { /* grows, so that a small file takes little */
+        if (length == room) { /* grows, so that a small file needs little memory */
             room = room == 0 ? 1u << 18 : 2 * room;
             unsigned char *more = realloc(bytes, room);
             status = more == NULL ? no_memory(error) : status;

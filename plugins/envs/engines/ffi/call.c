@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call.c - calls of foreign functions through libffi. */
+/* call.c - calls of third-party functions through libffi, and capture of what they print. */
 #define _GNU_SOURCE
-#include "call.h"
+#define _GNU_SOURCE
+#include "engines/ffi/call.h"
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <ffi.h>
 #include <link.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { BORDER = 64, BORDER_BYTE = 0xa5 };
 
-/* Memory for one array argument, with borders on both sides that a function must not touch. */
+/* Memory for one array argument, with guard bytes on both sides. */
 typedef struct block {
     unsigned char *memory;
     void *data;
@@ -39,7 +47,7 @@ struct foreign {
     ffi_cif cif;
     ffi_type *type[SIGNATURE_ARGUMENTS];
     void *value[SIGNATURE_ARGUMENTS];   /* where libffi finds each argument */
-    number scalar[SIGNATURE_ARGUMENTS]; /* what is passed by value, or pointed to */
+    number scalar[SIGNATURE_ARGUMENTS]; /* the value passed, or pointed to */
     void *pointer[SIGNATURE_ARGUMENTS];
     block block[SIGNATURE_ARGUMENTS];
 };
@@ -78,7 +86,7 @@ static int block_intact(const block *b)
 static void block_set(block *b, const double *from)
 {
     for (uint64_t i = 0; i < b->count; i++) {
-        double v = from ? from[i] : (double)NAN; /* an output that is not written is noticed */
+        double v = from ? from[i] : (double)NAN; /* so that an output that is not written is noticed */
         if (b->type == SCALAR_F32) {
             ((float *)b->data)[i] = (float)v;
         } else {
@@ -127,7 +135,7 @@ static ffi_type *type_of(scalar t, int pointer)
     return pointer ? &ffi_type_pointer : types[t];
 }
 
-/* Memory of argument i; 0 where there is none. */
+/* Sets up argument i; 0 without memory. */
 static int open_argument(ds_memory *room, foreign *f, size_t i)
 {
     const argument *a = &f->s.argument[i];
@@ -164,7 +172,7 @@ foreign *foreign_open(ds_memory *room, void *address, const signature *s, uint64
     for (size_t i = 0; i < s->count; i++) {
         const argument *a = &s->argument[i];
         if (a->role == ROLE_COMPONENT && a->index >= n) {
-            snprintf(error, SIGNATURE_ERROR, "x%llu is wanted and there are %llu variables, x0 to x%llu",
+            snprintf(error, SIGNATURE_ERROR, "x%llu does not exist: there are %llu variables, x0 to x%llu",
                      (unsigned long long)a->index, (unsigned long long)n, (unsigned long long)(n - 1));
             return NULL;
         }
@@ -174,7 +182,7 @@ foreign *foreign_open(ds_memory *room, void *address, const signature *s, uint64
     }
     if (ffi_prep_cif(&f->cif, FFI_DEFAULT_ABI, (unsigned)s->count, type_of(s->result, 0), f->type) !=
         FFI_OK) {
-        snprintf(error, SIGNATURE_ERROR, "libffi cannot call such a function");
+        snprintf(error, SIGNATURE_ERROR, "libffi does not support this signature");
         return NULL;
     }
     return f;
@@ -182,7 +190,7 @@ foreign *foreign_open(ds_memory *room, void *address, const signature *s, uint64
 
 /* ---- call ---- */
 
-/* Where the result of argument i goes; NULL = it is an input, or not wanted. */
+/* Where the result of argument i goes; NULL: it is an input or not wanted. */
 static double *result_of(argument_role r, const foreign_results *out)
 {
     switch (r) {
@@ -234,7 +242,7 @@ static void fill_argument(foreign *f, size_t i, const double *x, const foreign_r
 
 int foreign_call(foreign *f, const double *x, const foreign_results *out)
 {
-    /* Integers narrower than a register come back widened; float and double do not. */
+    /* libffi widens integers narrower than a register, but not float and double. */
     union {
         ffi_arg u;
         ffi_sarg i;
@@ -298,16 +306,100 @@ void *foreign_symbol(void *library, const char *name, char error[SIGNATURE_ERROR
     ElfW(Sym) *entry = NULL;
     void *address = dlsym(library, name);
     if (!address) {
-        snprintf(error, SIGNATURE_ERROR, "the library exports no '%.80s'; `nm -D LIBRARY` lists what it has",
-                 name);
+        snprintf(error, SIGNATURE_ERROR,
+                 "the library does not export '%.80s'; `nm -D LIBRARY` lists its symbols", name);
         return NULL;
     }
-    /* Calling a variable would crash. Some functions are chosen at load time and have no entry of their own.
-     */
+    /* Calling a variable would crash. Functions chosen at load time have no entry of their own. */
     if (dladdr1(address, &info, (void **)&entry, RTLD_DL_SYMENT) != 0 && entry && info.dli_saddr == address &&
         ELF64_ST_TYPE(entry->st_info) == STT_OBJECT) {
         snprintf(error, SIGNATURE_ERROR, "'%.80s' is a variable, not a function", name);
         return NULL;
     }
     return address;
+}
+
+/* ---- stderr during a call ---- */
+
+enum { UNKNOWN = -2, NONE = -1, MOST = 1 << 16 /* bytes forwarded of one call */ };
+
+static int buffer = UNKNOWN, own = NONE; /* the buffer; the real stderr */
+static volatile sig_atomic_t open_call;
+
+/* Copies the buffer to stderr. Async-signal-safe. */
+static int forward(void)
+{
+    char bytes[4096];
+    off_t at = 0;
+    ssize_t n;
+    while (at < MOST && (n = pread(buffer, bytes, sizeof bytes, at)) > 0) {
+        for (ssize_t done = 0, wrote; done < n; done += wrote) {
+            wrote = write(own, bytes + done, (size_t)(n - done));
+            if (wrote < 0 && errno != EINTR) {
+                return 1;
+            }
+            wrote = wrote < 0 ? 0 : wrote;
+        }
+        at += n;
+    }
+    return at > 0;
+}
+
+static void last_words(void)
+{
+    if (open_call) {
+        forward();
+    }
+}
+
+static void dying(int signal_number)
+{
+    last_words();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static int prepare(void)
+{
+    static const int fatal[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+    struct sigaction old, mine = {.sa_handler = dying, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    if (strcmp(program_invocation_short_name, "dshost-worker") != 0) {
+        return NONE;
+    }
+    own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+    const int fd = own >= 0 ? memfd_create("stderr", MFD_CLOEXEC) : NONE;
+    if (fd < 0 || fcntl(fd, F_SETFL, O_APPEND) != 0) {
+        return NONE;
+    }
+    atexit(last_words);
+    for (size_t k = 0; k < sizeof fatal / sizeof fatal[0]; k++) {
+        if (sigaction(fatal[k], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
+            old.sa_handler == SIG_DFL) {
+            sigaction(fatal[k], &mine, NULL);
+        }
+    }
+    return fd;
+}
+
+void printed_begin(void)
+{
+    buffer = buffer == UNKNOWN ? prepare() : buffer;
+    if (buffer >= 0) {
+        open_call = dup2(buffer, STDERR_FILENO) >= 0;
+    }
+}
+
+int printed_end(void)
+{
+    struct stat st;
+    if (!open_call) {
+        return 0;
+    }
+    dup2(own, STDERR_FILENO);
+    open_call = 0;
+    if (fstat(buffer, &st) != 0 || st.st_size == 0) {
+        return 0;
+    }
+    forward();
+    return ftruncate(buffer, 0) == 0;
 }

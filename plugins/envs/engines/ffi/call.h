@@ -1,42 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call.h - a function of another library that is ready to be called: its address, its signature, and memory
- * for its arguments whose borders are watched. */
-#ifndef FOREIGN_CALL_H
-#define FOREIGN_CALL_H
+/* call.h - calls a function of a third-party library: its address, its signature, memory for its arguments
+ * with guard bytes, and capture of what it prints. */
+#ifndef DS_ENGINES_FFI_CALL_H
+#define DS_ENGINES_FFI_CALL_H
 
-#include "signature.h"
+#include "engines/ffi/signature.h"
 
 #include <diffsim/helper/memory.h>
 
 typedef struct foreign foreign;
 
-/* What a call has left. */
+/* Result of a call. */
 enum {
     FOREIGN_OK = 0,
-    FOREIGN_FAILED,  /* it returned a status that is not 0 */
-    FOREIGN_OUTSIDE, /* it wrote outside of the memory it was given */
+    FOREIGN_FAILED,  /* it returned a nonzero status */
+    FOREIGN_OUTSIDE, /* it wrote outside its arguments */
 };
 
-/* Prepares calls of `address` with n variables and m residuals (0 = none), with arrays taken of `room`. NULL
- * and one line into `error` where that is impossible; the line is empty where memory is short. */
+/* Prepares calls of `address` with n variables and m residuals (0 = none); allocates from `room`. On failure
+ * returns NULL with one line in `error`, empty if memory is short. */
 foreign *foreign_open(ds_memory *room, void *address, const signature *s, uint64_t n, uint64_t m,
                       char error[SIGNATURE_ERROR]);
 
-/* Where results go; NULL = they are not wanted. */
+/* Where results go; NULL: not wanted. */
 typedef struct foreign_results {
-    double *value;    /* what was returned (if that is a number), or left in f */
-    double *gradient; /* n: what was left in g; where NULL, g is NULL for the function */
-    double *jacobian; /* m x n: the same of J */
-    double *residual; /* m: what was left in r */
+    double *value;    /* the returned number, or f */
+    double *gradient; /* n: g; if NULL, the function gets NULL for g */
+    double *jacobian; /* m x n: J, likewise */
+    double *residual; /* m: r */
 } foreign_results;
 
-/* Calls it at x. The mode of floating-point arithmetic is put back afterwards. */
+/* Calls the function at x and restores the floating-point mode. */
 int foreign_call(foreign *f, const double *x, const foreign_results *out);
 
-/* Opens a library (a path with a slash, or a name for the dynamic loader), or finds a function in it. NULL
- * and one line into `error` on failure. A library stays loaded: it may have left threads or handlers behind.
- * What it loads by itself sees the symbols of a global one. */
+/* Opens a library (a path with a slash, or a name for the dynamic loader), or finds a function in it. On
+ * failure returns NULL with one line in `error`. A library stays loaded, because it may have left threads or
+ * handlers. Libraries that it loads see the symbols of a `global` one. */
 void *foreign_library(const char *name, int global, char error[SIGNATURE_ERROR]);
 void *foreign_symbol(void *library, const char *name, char error[SIGNATURE_ERROR]);
+
+/* ---- stderr during a call ----
+ *
+ * Many libraries report failures only on stderr. This works in worker processes, which have a stderr of their
+ * own; elsewhere nothing is captured. */
+
+/* Redirects stderr to a buffer. One call at a time in a process. */
+void printed_begin(void);
+
+/* Restores stderr and forwards the captured text; returns 1 if there was any. Text of a call that exits or
+ * dies by a signal is forwarded too, unless it is killed. */
+int printed_end(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* signature.c - reads the one-line description of a C function. */
-#include "signature.h"
+#include "engines/ffi/signature.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -25,7 +25,7 @@ static void skip_blanks(const char **at)
     *at += strspn(*at, " \t");
 }
 
-/* Takes one character; 0 where something else stands there. */
+/* Consumes one character; 0 if another one stands there. */
 static int take(const char **at, char wanted)
 {
     skip_blanks(at);
@@ -36,7 +36,7 @@ static int take(const char **at, char wanted)
     return 1;
 }
 
-/* The word up to the next mark, without the blanks around it. */
+/* Length of the word up to the next mark, without trailing blanks. */
 static size_t word_length(const char *at)
 {
     size_t length = strcspn(at, "(),:*");
@@ -58,11 +58,11 @@ static int read_type(const char **at, scalar *type, int *pointer, char error[SIG
             return 1;
         }
     }
-    return bad(error, "'%.*s' is no type: write void, i32, i64, u32, u64, f32 or f64, with * for a pointer",
+    return bad(error, "unknown type '%.*s': write void, i32, i64, u32, u64, f32 or f64, with * for a pointer",
                (int)(length < 40 ? length : 40), *at);
 }
 
-/* A plain decimal number; no other reader of numbers is independent of the locale. */
+/* Reads a plain decimal number independently of the locale. */
 static int read_number(const char *at, size_t length, double *out)
 {
     double value = 0, sign = 1, unit = 1;
@@ -117,11 +117,11 @@ static int read_role(const char *word, size_t length, argument *a, char error[SI
         a->role = ROLE_CONSTANT;
         return 1;
     }
-    return bad(error, "'%.*s' is no role: write n, m, x, x0 x1 ..., g, f, r, J, ctx or a number",
+    return bad(error, "unknown role '%.*s': write n, m, x, x0 x1 ..., g, f, r, J, ctx or a number",
                (int)(length < 40 ? length : 40), word);
 }
 
-/* Do role and type fit? */
+/* Do role and type fit together? */
 static int check_argument(const argument *a, char error[SIGNATURE_ERROR])
 {
     int floating = a->type == SCALAR_F32 || a->type == SCALAR_F64;
@@ -129,22 +129,23 @@ static int check_argument(const argument *a, char error[SIGNATURE_ERROR])
     case ROLE_N:
     case ROLE_M:
         return (!floating && a->type != SCALAR_VOID) ||
-               bad(error, "n and m are integers: i32, i64, u32 or u64");
+               bad(error, "n and m must be integers: i32, i64, u32 or u64");
     case ROLE_X:
     case ROLE_G:
     case ROLE_F:
     case ROLE_R:
     case ROLE_J:
-        return (floating && a->pointer) || bad(error, "x, g, f, r and J are pointers: f64* or f32*");
+        return (floating && a->pointer) || bad(error, "x, g, f, r and J must be pointers: f64* or f32*");
     case ROLE_COMPONENT:
-        return floating || bad(error, "a single variable (x0, x1, ...) is f64 or f32, by value or with *");
+        return floating ||
+               bad(error, "a single variable (x0, x1, ...) must be f64 or f32, by value or with *");
     case ROLE_CTX:
-        return a->pointer || bad(error, "ctx is a pointer: void*");
+        return a->pointer || bad(error, "ctx must be a pointer: void*");
     default:
         break;
     }
     if (a->type == SCALAR_VOID) {
-        return bad(error, "a constant has a type, not void");
+        return bad(error, "a constant needs a type other than void");
     }
     double least = a->type == SCALAR_I32 ? -2147483648.0 : a->type == SCALAR_I64 ? -0x1p53 : 0;
     double most = a->type == SCALAR_I32 ? 2147483647.0 : a->type == SCALAR_U32 ? 4294967295.0 : 0x1p53;
@@ -163,10 +164,10 @@ int signature_parse(const char *text, signature *s, char error[SIGNATURE_ERROR])
         return 0;
     }
     if (pointer) {
-        return bad(error, "a function that returns a pointer cannot be called");
+        return bad(error, "functions that return a pointer are not supported");
     }
     if (!take(&at, '(')) {
-        return bad(error, "'(' is missing behind the type that is returned");
+        return bad(error, "'(' is missing after the return type");
     }
     while (!take(&at, ')')) {
         argument *a = &s->argument[s->count];
@@ -191,7 +192,7 @@ int signature_parse(const char *text, signature *s, char error[SIGNATURE_ERROR])
         s->count++;
     }
     skip_blanks(&at);
-    return *at == '\0' || bad(error, "nothing may follow the last ')': '%.20s'", at);
+    return *at == '\0' || bad(error, "unexpected text after the last ')': '%.20s'", at);
 }
 
 const argument *signature_find(const signature *s, argument_role wanted)

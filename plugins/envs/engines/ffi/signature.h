@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signature.h - how a C function is called, written as one line: type and role of each argument.
+/* signature.h - how to call a C function, written as one line: type and role of each argument.
  *
  *     signature := type "(" [ role ":" type { "," role ":" type } ] ")"
  *     type      := ( "void" | "i32" | "i64" | "u32" | "u64" | "f32" | "f64" ) [ "*" ]
  *     role      := "n" number of variables       "x" all variables, an array      "x0", "x1", ... one of them
- *                | "g" place for the gradient    "f" place for the loss           "ctx" a null pointer
- *                | "r" place for the residuals   "m" number of residuals          a number: that constant
- *                | "J" place for d r_i / d x_j, m x n by rows
+ *                | "g" receives the gradient     "f" receives the loss            "ctx" a null pointer
+ *                | "r" receives the residuals    "m" number of residuals          a number: that constant
+ *                | "J" receives d r_i / d x_j, m x n by rows
  *
- *     f64(n:i32, x:f64*)             the loss is returned
- *     f64(x:f64*, g:f64*)            so is the gradient, where it is wanted (else g is NULL)
+ *     f64(n:i32, x:f64*)             returns the loss
+ *     f64(x:f64*, g:f64*)            also writes the gradient if it is wanted (else g is NULL)
  *     void(n:i32*, x:f64*, f:f64*)   Fortran: everything by reference
- *     f64(x0:f64, 2.5:f64)           a function of numbers, here of one variable and a constant
- *     i32(x:f64*, f:f64*)            an integer returned is a status: 0 = ok, else there is no loss
- */
+ *     f64(x0:f64, 2.5:f64)           takes numbers, here one variable and a constant
+ *     i32(x:f64*, f:f64*)            returns an integer status: 0 = ok, else there is no loss */
 #ifndef FOREIGN_SIGNATURE_H
 #define FOREIGN_SIGNATURE_H
 
@@ -59,7 +58,7 @@ typedef struct signature {
     argument argument[SIGNATURE_ARGUMENTS];
 } signature;
 
-/* Reads a signature; 0 and one line into `error` where it is none. */
+/* Reads a signature. Returns 0 with one line in `error` if it is invalid. */
 int signature_parse(const char *text, signature *out, char error[SIGNATURE_ERROR]);
 
 /* The first argument with this role, or NULL. */

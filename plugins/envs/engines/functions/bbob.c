@@ -1,28 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bbob.c - functions f1, f2, f3, f8, f10, f15, f17, f18 and f21 of the noiseless BBOB suite, with gradients:
  * N. Hansen, S. Finck, R. Ros, A. Auger, INRIA RR-6829, 2009. Minimum 0 (the suite adds f_opt). */
-#include "bbob.h"
-
-#include "bbob_draw.h"
+#include "engines/functions/bbob.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- random numbers of the suite: a minimal standard generator with a shuffle table (RR-6829) ---- */
+
+enum { TABLE = 32, WARM_UP = 40 };
+
+static const double modulus = 2147483647; /* 2^31 - 1 */
+static const double pi = 3.14159265358979323846;
+
+/* Park and Miller's generator by Schrage's method: no product exceeds 2^31. */
+static double next_state(double state)
+{
+    double high = floor(state / 127773);
+    state = 16807 * (state - high * 127773) - 2836 * high;
+    return state < 0 ? state + modulus : state;
+}
+
+void bbob_uniform(double seed, uint64_t count, double *out)
+{
+    double table[TABLE], state = fmod(fabs(seed), modulus);
+    state = state < 1 ? 1 : state;
+    for (int i = WARM_UP; i-- > 0;) {
+        state = next_state(state);
+        if (i < TABLE) {
+            table[i] = state;
+        }
+    }
+    double drawn = table[0];
+    for (uint64_t i = 0; i < count; i++) {
+        state = next_state(state);
+        int slot = (int)floor(drawn / 67108865);
+        drawn = table[slot];
+        table[slot] = state;
+        out[i] = drawn > 0 ? drawn / modulus : 1e-99;
+    }
+}
+
+/* A rotation out[n][n] with orthonormal rows: normal numbers (Box and Muller, cosine only), then Gram and
+ * Schmidt row by row. */
+int bbob_rotation(double seed, uint64_t n, double *out)
+{
+    uint64_t count = n * n;
+    double *u = malloc(2 * count * sizeof(double));
+    if (!u) {
+        return 0;
+    }
+    bbob_uniform(seed, 2 * count, u);
+    for (uint64_t k = 0; k < count; k++) {
+        double g = sqrt(-2 * log(u[k])) * cos(2 * pi * u[count + k]);
+        out[k] = g != 0 ? g : 1e-99;
+    }
+    free(u);
+    for (uint64_t i = 0; i < n; i++) {
+        double *row = out + i * n, square = 0;
+        for (uint64_t j = 0; j < i; j++) {
+            double dot = 0;
+            for (uint64_t k = 0; k < n; k++) {
+                dot += row[k] * out[j * n + k];
+            }
+            for (uint64_t k = 0; k < n; k++) {
+                row[k] -= dot * out[j * n + k];
+            }
+        }
+        for (uint64_t k = 0; k < n; k++) {
+            square += row[k] * row[k];
+        }
+        for (uint64_t k = 0; k < n; k++) {
+            row[k] /= sqrt(square);
+        }
+    }
+    return 1;
+}
+
+double bbob_osz(double t, double *slope)
+{
+    if (t == 0) {
+        if (slope) {
+            *slope = 1;
+        }
+        return 0;
+    }
+    double c1 = t > 0 ? 10 : 5.5, c2 = t > 0 ? 7.9 : 3.1, l = log(fabs(t));
+    double ratio = exp(0.049 * (sin(c1 * l) + sin(c2 * l)));
+    if (slope) {
+        *slope = ratio * (1 + 0.049 * (c1 * cos(c1 * l) + c2 * cos(c2 * l)));
+    }
+    return t * ratio;
+}
+
+double bbob_asy(double t, double power, double *slope)
+{
+    if (!(t > 0) || power == 0) {
+        if (slope) {
+            *slope = 1;
+        }
+        return t;
+    }
+    double root = power * sqrt(t), l = log(t), ratio = exp(root * l);
+    if (slope) {
+        *slope = ratio * (1 + root + 0.5 * root * l);
+    }
+    return t * ratio;
+}
+
 enum { PEAKS = 101 };
 
-/* What one function of the suite is made of: z = Lambda Q T_asy(T_osz(R (x - x_opt))), then `core`. */
+/* How a function of the suite is composed: z = Lambda Q T_asy(T_osz(R (x - x_opt))), then `core`. */
 typedef struct recipe {
     const fn_def *def;
-    const fn_def *core; /* of z; NULL = sphere with the weights below */
-    double seed;        /* number of the function whose draws it takes */
+    const fn_def *core; /* function of z; NULL = sphere with the weights below */
+    double seed;        /* number of the function whose draws it uses */
     int rotate;         /* R */
     int osz;
     double beta;      /* T_asy, 0 = none */
     double condition; /* of Lambda, 1 = none */
     int turn;         /* Q between the distortions and `core` */
     double weight;    /* condition of the weights of the sphere */
-    double penalty;   /* times the squared distance from [-5, 5]^n */
+    double penalty;   /* factor of the squared distance from [-5, 5]^n */
 } recipe;
 
 struct bbob {
@@ -30,7 +131,7 @@ struct bbob {
     uint64_t n;
     double scale, shift;       /* of x - x_opt: f8 */
     double *rotation, *linear; /* n x n: z is a row vector times these; NULL = none */
-    double *diagonal;          /* n: where there is no `linear` */
+    double *diagonal;          /* n: used without `linear` */
     double *weight;            /* n */
     double *peak, *shape;      /* f21: PEAKS x n centres (rotated) and inverse variances */
     double height[PEAKS];
@@ -118,7 +219,7 @@ static double gallagher(bbob *s, const double *x, double *g)
     return t * t;
 }
 
-/* ---- a function ---- */
+/* ---- evaluation ---- */
 
 static double distort(const bbob *s, uint64_t i, double *slope)
 {
@@ -148,7 +249,7 @@ static double bbob_eval(const fn_problem *p, const double *x, double *g)
         memcpy(s->a, s->c, n * sizeof(double));
     }
     for (uint64_t i = 0; i < n; i++) {
-        s->b[i] = distort(s, i, &s->c[i]); /* c: slopes from here on */
+        s->b[i] = distort(s, i, &s->c[i]); /* c holds slopes from here on */
     }
     if (s->linear) {
         times(n, s->b, s->linear, s->z);
@@ -310,7 +411,7 @@ static int make_peaks(ds_memory *m, fn_problem *p, double seed, int zero)
                 double x = 10 * place[k * n + i] - 5;
                 place[k * n + i] = k > 0  ? x
                                    : zero ? 0
-                                          : 0.8 * x; /* the global one not too near the border */
+                                          : 0.8 * x; /* keeps the global peak away from the border */
             }
             times(n, place + k * n, s->rotation, s->peak + k * n);
         }

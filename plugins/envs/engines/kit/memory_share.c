@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_share.c - asks the system (Linux: proc(5), cgroups(7)) what there is, and divides it. */
+/* memory_share.c - finds available memory and limits (Linux: proc(5), cgroups(7)) and divides them. */
 #define _GNU_SOURCE /* sched_getaffinity */
-#include "memory_share.h"
+#include "engines/kit/memory_share.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* MemAvailable in bytes; UINT64_MAX where it is not told. */
+/* MemAvailable in bytes; UINT64_MAX if unknown. */
 static uint64_t available(const char *root)
 {
     char path[LONGEST_PATH], line[256];
@@ -35,7 +35,7 @@ static uint64_t available(const char *root)
     return found ? kib * 1024 : UINT64_MAX;
 }
 
-/* A limit that a file holds; UINT64_MAX for "max" and where there is no file. */
+/* The limit in a file; UINT64_MAX for "max" and for a missing file. */
 static uint64_t limit_in(const char *path)
 {
     uint64_t bytes = UINT64_MAX;
@@ -49,7 +49,7 @@ static uint64_t limit_in(const char *path)
     return bytes;
 }
 
-/* The least limit of a group and of those that it is in. */
+/* The smallest limit of a group and its parents. */
 static uint64_t limit_of_group(const char *root, const char *mount, const char *group, const char *file)
 {
     char inner[LONGEST_PATH], path[LONGEST_PATH + 256];
@@ -66,7 +66,7 @@ static uint64_t limit_of_group(const char *root, const char *mount, const char *
     }
 }
 
-/* Of the control groups of this process, both kinds. */
+/* The smallest limit of the control groups of this process, versions 1 and 2. */
 static uint64_t limit_of_groups(const char *root)
 {
     char path[LONGEST_PATH], line[LONGEST_PATH];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* team.c - threads that wait for work by spinning a little and then sleeping: the rounds of an engine
- * follow within microseconds, but on a loaded machine a spinning thread would keep the others from their
- * work. */
-#include "team.h"
+/* team.c - threads that wait for work by spinning briefly and then sleeping. Rounds of an engine follow each
+ * other within microseconds, but on a loaded machine a spinning thread would keep the others from working. */
+#include "engines/kit/team.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -41,8 +40,8 @@ static void pause_briefly(void)
 #endif
 }
 
-/* Takes a task from a seat, its first or its last; -1: none left. A member that comes late may find those of
- * the next round: it is welcome there, task and context are read once one is taken. */
+/* Takes the first or last task of a seat; -1: none left. A late member may find tasks of the next round; this
+ * is safe because task and context are read after a task is taken. */
 static int take(seat *from, bool last)
 {
     uint64_t open = atomic_load(&from->open);
@@ -58,8 +57,8 @@ static int take(seat *from, bool last)
     }
 }
 
-/* Works until no task is left: first through its own, the same in every round of as many tasks, so that what
- * they work on stays in this processor's cache; then from the far end of the others'. */
+/* Works until no task is left. First come the member's own tasks, the same in every round of as many tasks,
+ * so that their data stays in this processor's cache; then the far end of the other members' tasks. */
 static void work(kit_team *team, int member)
 {
     for (int k = 0; k < team->size; k++) {
@@ -169,7 +168,7 @@ void kit_team_run(kit_team *team, kit_team_task *task, void *context, int n)
         }
         return;
     }
-    /* read only by those who have taken a task */
+    /* members read these only after taking a task */
     team->task = task;
     team->context = context;
     atomic_store(&team->left, n);

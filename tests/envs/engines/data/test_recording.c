@@ -11,7 +11,7 @@
 #include <math.h>
 #include <zlib.h>
 
-#include "engines/data/fit.h"
+#include "engines/data/recorded.h"
 #include "engines/data/recording.h"
 #include "temporary.h"
 
@@ -67,16 +67,16 @@ static void bad_texts(void **state)
         const char *text, *columns, *time, *word;
     } at[] = {{"", "1", "", "0 rows"},
               {"a,b\n", "1", "", "0 rows"},
-              {"1,2\n3\n", "1", "", "line 2 has 1 columns, the first one 2"},
+              {"1,2\n3\n", "1", "", "line 2 has 1 columns, the first row has 2"},
               {"1,2\n3,4x\n", "2", "", "line 2, column 2: '4x' is not a number"},
               {"1,2\n3,0x4\n", "2", "", "not a number"},
               {"1,2\n3,4\n", "3", "", "no column '3' among its 2"},
               {"1,2\n3,4\n", "a", "", "number them from 1"},
               {"a,b\n3,4\n", "c", "", "no column 'c'"},
-              {"a,b\n3,4\n", "", "", "no column is asked for"},
+              {"a,b\n3,4\n", "", "", "no column is requested"},
               {"a,b\n3,4\n", "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "", "more than 16"},
-              {"1,1e13\n3,4\n", "2", "", "no measured value"},
-              {"1,1e999\n3,4\n", "2", "", "no measured value"},
+              {"1,1e13\n3,4\n", "2", "", "not a measured value"},
+              {"1,1e999\n3,4\n", "2", "", "not a measured value"},
               {"0,1\n1,2\n1,3\n", "2", "1", "row 3: time 1 comes after 1"},
               {"0,1\n,2\n", "2", "1", "row 2: the time is missing"}};
     for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
@@ -85,7 +85,7 @@ static void bad_texts(void **state)
     }
     refuses("1,2\n\0,3\n", 8, (recording_request){.columns = "1", .time = ""}, "line 2");
     refuses("1\n2\n", 4, (recording_request){.columns = "1", .time = "", .first = 5},
-            "2 rows of numbers, and row 6");
+            "2 rows of numbers, but row 6");
     static char line[5000];
     memset(line, '1', sizeof line);
     refuses(line, sizeof line, (recording_request){.columns = "1", .time = ""}, "too long");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small vectors and 3x3 matrices, row by row in double[3] and double[9], for engines of bodies in space.
- * Everything is inline and plain: these few lines are used in every kernel. */
+/* mat3.h - small vectors and 3x3 matrices (double[3], row-major double[9]) for engines of bodies in space.
+ * Everything is inline, because every kernel uses it. */
 #ifndef DS_ENGINES_MAT3_H
 #define DS_ENGINES_MAT3_H
 
@@ -136,7 +136,7 @@ static inline void mat3_cofactor(const double m[9], double out[9])
     out[8] = m[0] * m[4] - m[1] * m[3];
 }
 
-/* The inverse of a symmetric matrix; not finite where there is none. */
+/* The inverse of a symmetric matrix; not finite if it is singular. */
 static inline void mat3_inverse_symmetric(const double m[9], double out[9])
 {
     double det = mat3_det(m);

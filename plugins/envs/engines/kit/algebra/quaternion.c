@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quaternion algebra of the rigid tools (PlasticineLab: primitive/utils.py) and its adjoints. */
-#include "quaternion.h"
+/* quaternion.c - quaternions of rigid tools (PlasticineLab: primitive/utils.py) and their adjoints. */
+#include "engines/kit/algebra/quaternion.h"
 
 #include "engines/kit/algebra/mat3.h"
 
@@ -174,7 +174,7 @@ void quat_from_vector_adjoint(const double w[3], const double out_bar[4], double
 {
     double angle = sqrt(vec3_dot(w, w));
     if (angle <= small_angle) {
-        vec3_add_scaled(w_bar, 0.5, out_bar + 1); /* the limit, where the original gives 0 */
+        vec3_add_scaled(w_bar, 0.5, out_bar + 1); /* the limit; PlasticineLab gives 0 */
         return;
     }
     double sine = sin(0.5 * angle), cosine = cos(0.5 * angle);

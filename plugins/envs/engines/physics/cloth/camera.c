@@ -17,7 +17,7 @@ static void gather(const cloth_camera *c, size_t points, const double *state, do
     }
 }
 
-ds_status cloth_camera_open(cloth_camera *c, const film_subject *subject, size_t stride,
+ds_status cloth_camera_open(cloth_camera *c, const frames_subject *subject, size_t stride,
                             const uint32_t *vertex, const double *start, const double *target,
                             const ds_host *host)
 {
@@ -28,11 +28,12 @@ ds_status cloth_camera_open(cloth_camera *c, const film_subject *subject, size_t
     c->stride = stride;
     c->vertex = vertex;
     if (p != NULL) {
-        film_subject at_rest = *subject;
+        frames_subject at_rest = *subject;
         gather(c, points, start, p);
         at_rest.rest = p;
         gather(c, points, target, p + 3 * points);
-        status = sight_open(&c->sight, &at_rest, 1, &(const sight_points){2 * points, p}, host);
+        status =
+            image_loss_open(&c->image_loss, &at_rest, 1, &(const image_loss_points){2 * points, p}, host);
     }
     ds_memory_free(&room);
     return status;
@@ -40,7 +41,7 @@ ds_status cloth_camera_open(cloth_camera *c, const film_subject *subject, size_t
 
 void cloth_camera_close(cloth_camera *c)
 {
-    sight_close(&c->sight);
+    image_loss_close(&c->image_loss);
 }
 
 static const double *state_of(const cloth_camera *c, const double *states, uint64_t step)
@@ -50,36 +51,38 @@ static const double *state_of(const cloth_camera *c, const double *states, uint6
 
 static ds_status take_target(cloth_camera *c, const double *states, uint64_t k, uint64_t step)
 {
-    gather(c, c->sight.points, state_of(c, states, step), c->sight.p);
-    return sight_target(&c->sight, k);
+    gather(c, c->image_loss.points, state_of(c, states, step), c->image_loss.p);
+    return image_loss_target(&c->image_loss, k);
 }
 
 ds_status cloth_camera_target(cloth_camera *c, const double *states)
 {
     ds_status status = DS_OK;
-    for (uint64_t k = 0; status == DS_OK && k < c->sight.frames; k++) {
-        status = take_target(c, states, k, sight_step(&c->sight, k));
+    for (uint64_t k = 0; status == DS_OK && k < c->image_loss.frames; k++) {
+        status = take_target(c, states, k, image_loss_step(&c->image_loss, k));
     }
-    return status != DS_OK ? status : sight_target_file(&c->sight);
+    return status != DS_OK ? status : image_loss_target_file(&c->image_loss);
 }
 
 ds_status cloth_camera_target_all(cloth_camera *c, const double *state)
 {
     ds_status status = DS_OK;
-    for (uint64_t k = 0; status == DS_OK && k < c->sight.frames; k++) {
+    for (uint64_t k = 0; status == DS_OK && k < c->image_loss.frames; k++) {
         status = take_target(c, state, k, 0);
     }
-    return status != DS_OK ? status : sight_target_file(&c->sight);
+    return status != DS_OK ? status : image_loss_target_file(&c->image_loss);
 }
 
 ds_status cloth_camera_loss(cloth_camera *c, const double *states, uint64_t last, double *loss)
 {
     ds_status status = DS_OK;
     *loss = 0;
-    for (uint64_t k = 0; status == DS_OK && k < c->sight.frames && sight_step(&c->sight, k) <= last; k++) {
+    for (uint64_t k = 0;
+         status == DS_OK && k < c->image_loss.frames && image_loss_step(&c->image_loss, k) <= last; k++) {
         double share = 0;
-        gather(c, c->sight.points, state_of(c, states, sight_step(&c->sight, k)), c->sight.p);
-        status = sight_show(&c->sight, k, &share);
+        gather(c, c->image_loss.points, state_of(c, states, image_loss_step(&c->image_loss, k)),
+               c->image_loss.p);
+        status = image_loss_draw(&c->image_loss, k, &share);
         *loss += share;
     }
     return status;
@@ -87,21 +90,21 @@ ds_status cloth_camera_loss(cloth_camera *c, const double *states, uint64_t last
 
 ds_status cloth_camera_state(cloth_camera *c, const double *state, double *loss)
 {
-    gather(c, c->sight.points, state, c->sight.p);
-    return sight_show(&c->sight, 0, loss);
+    gather(c, c->image_loss.points, state, c->image_loss.p);
+    return image_loss_draw(&c->image_loss, 0, loss);
 }
 
 void cloth_camera_bar(cloth_camera *c, uint64_t step, const double *states, double *x_bar)
 {
-    const int64_t k = sight_frame(&c->sight, step);
+    const int64_t k = image_loss_frame(&c->image_loss, step);
     if (k < 0 || c->failed != DS_OK) {
         return;
     }
-    gather(c, c->sight.points, state_of(c, states, step), c->sight.p);
-    c->failed = sight_adjoint(&c->sight, (uint64_t)k);
-    for (size_t q = 0; c->failed == DS_OK && q < c->sight.points; q++) {
+    gather(c, c->image_loss.points, state_of(c, states, step), c->image_loss.p);
+    c->failed = image_loss_adjoint(&c->image_loss, (uint64_t)k);
+    for (size_t q = 0; c->failed == DS_OK && q < c->image_loss.points; q++) {
         for (size_t i = 0; i < 3; i++) {
-            x_bar[at(c, q, i)] += c->sight.p_bar[3 * q + i];
+            x_bar[at(c, q, i)] += c->image_loss.p_bar[3 * q + i];
         }
     }
 }

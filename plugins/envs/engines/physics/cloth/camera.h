@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* camera.h - loss of a cloth from camera images: film/sight.h for the states of a mesh of masses. States are
+/* camera.h - loss of a cloth from camera images: observation/comparison.h for the states of a mesh of masses. States are
  * output steps, whose positions the environment keeps: [steps + 1][3][stride], laid out as in cloth.h. */
 #ifndef DS_ENGINES_CLOTH_CAMERA_H
 #define DS_ENGINES_CLOTH_CAMERA_H
 
-#include "engines/rendering/film/sight.h"
+#include "engines/rendering/observation/comparison.h"
 
 typedef struct cloth_camera {
-    sight sight;
+    image_loss image_loss;
     size_t stride;
     const uint32_t *vertex; /* vertices of the visible points, in their order; NULL: the first ones */
     ds_status failed;       /* failure of an adjoint, returned by cloth_camera_status() */
@@ -15,7 +15,7 @@ typedef struct cloth_camera {
 
 /* Opens the cameras on the points of `subject`, with these states as start and target. `vertex` stays owned
  * by the environment. Reports a failure to the host. */
-ds_status cloth_camera_open(cloth_camera *c, const film_subject *subject, size_t stride,
+ds_status cloth_camera_open(cloth_camera *c, const frames_subject *subject, size_t stride,
                             const uint32_t *vertex, const double *start, const double *target,
                             const ds_host *host);
 void cloth_camera_close(cloth_camera *c);

@@ -3,7 +3,6 @@
  * section 5.2. */
 #include "lift.h"
 
-#include "engines/kit/algebra/finite.h"
 #include "engines/kit/norm.h"
 
 #include <diffsim/helper/random.h>

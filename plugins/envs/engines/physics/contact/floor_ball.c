@@ -2,7 +2,7 @@
 /* floor_ball.c - a ball over a floor without loss (see floor_ball.h). */
 #include "floor_ball.h"
 
-#include "engines/kit/algebra/finite.h"
+#include "engines/kit/norm.h"
 
 #include <string.h>
 

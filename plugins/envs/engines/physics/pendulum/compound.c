@@ -5,7 +5,7 @@
 #include "compound.h"
 
 #include "common/vector_math.h"
-#include "engines/kit/algebra/finite.h"
+#include "engines/kit/norm.h"
 #include "engines/physics/cloth/sets.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* rk4.c - roll-outs by the classical Runge-Kutta method, discrete adjoint and tangent (see rk4.h). */
 #include "rk4.h"
 
-#include "engines/kit/algebra/finite.h"
+#include "engines/kit/norm.h"
 
 #include <string.h>
 

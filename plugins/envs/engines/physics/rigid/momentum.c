@@ -9,7 +9,7 @@
  * per unit of impulse. */
 #include "momentum.h"
 
-#include "engines/kit/algebra/finite.h"
+#include "engines/kit/norm.h"
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
 

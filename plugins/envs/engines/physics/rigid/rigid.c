@@ -5,7 +5,7 @@
  * loss by a quantity, `_dot` the change of a quantity in a direction. */
 #include "rigid.h"
 
-#include "engines/kit/algebra/finite.h"
+#include "engines/kit/norm.h"
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels.c - the loops of smoke.h for the instruction set that it is compiled for (see kernels.h). */
-#include "kernels.h"
+/* kernels.c - the loops of smoke.c for the instruction set that this file is compiled for. */
+#include "engines/physics/smoke/kernels.h"
 
 #include "common/isa.h"
 
@@ -16,7 +16,7 @@ INLINE double floor_of(double x)
 /* A whole number modulo n. */
 INLINE double wrapped(double whole, double n, double inverse)
 {
-    double rest = whole - floor_of(whole * inverse) * n; /* up to one n off, as the inverse is rounded */
+    double rest = whole - floor_of(whole * inverse) * n; /* up to n off, because the inverse is rounded */
     rest = rest < 0 ? rest + n : rest;
     return rest >= n ? rest - n : rest;
 }

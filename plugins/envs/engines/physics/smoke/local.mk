@@ -17,9 +17,6 @@ endif
 %C%_libsmoke_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libsmoke_la_LIBADD = $(smoke_variants)
 %C%_libsmoke_la_SOURCES = \
-	%D%/plain.c \
-	%D%/plain.h \
-	%D%/select.c \
 	%D%/smoke.c \
 	%D%/smoke.h \
 	%D%/stream.c \

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* smoke.c - roll-outs of smoke on a periodic grid, their adjoint and tangent (see smoke.h). The projection is
- * a symmetric linear map of the velocities, so it is its own adjoint and its own tangent. */
-#include "smoke.h"
+/* smoke.c - simulation of smoke on a periodic grid, its adjoint and tangent. The projection is a symmetric
+ * linear map of the velocities, so it is its own adjoint and its own tangent. */
+#include "engines/physics/smoke/smoke.h"
 
-#include "kernels.h"
+#include "common/isa.h"
+#include "engines/physics/smoke/kernels.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { FIELDS = 3, LANES = 8 };
 
-/* A state, derivatives by one or a direction, with borders. */
+/* A state, derivatives by a state, or a direction, with borders. */
 typedef struct fields {
     double *vx, *vy, *density;
 } fields;
@@ -23,10 +24,20 @@ struct smoke {
     size_t sweeps, bytes;
     uint64_t steps;
     double *states;
-    fields now, next; /* of the sweeps */
+    fields now, next; /* current and next ones of a sweep */
     smoke_feet feet;
     double *source, *pressure[2];
 };
+
+extern const smoke_kernels smoke_kernels_baseline, smoke_kernels_avx2, smoke_kernels_avx512;
+
+/* The kernels of an instruction set, named as in smoke_create(). */
+static const smoke_kernels *smoke_kernels_find(const char *isa)
+{
+    static const smoke_kernels *const variant[] = ISA_VARIANTS(smoke_kernels, NULL);
+    const int found = isa_choose(isa);
+    return found >= 0 ? variant[found] : NULL;
+}
 
 smoke *smoke_create(ds_memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa,
                     const ds_host *host)
@@ -55,7 +66,7 @@ smoke *smoke_create(ds_memory *m, size_t n, size_t sweeps, uint64_t steps, const
     return s;
 }
 
-/* Whether the host wants an end; asked once a step. */
+/* Checked once per step. */
 static int should_stop(smoke *s)
 {
     if (s->host != NULL && s->host->should_stop(s->host) != 0) {
@@ -122,7 +133,7 @@ static void carry(const smoke *s, const double *f, double *out)
     wrap(&s->grid, out);
 }
 
-/* Makes velocities (with borders) nearly free of divergence. */
+/* Makes velocities (with borders) nearly divergence-free. */
 static void project(const smoke *s, double *vx, double *vy)
 {
     const double *p = NULL;
@@ -190,7 +201,7 @@ void smoke_get(const smoke *s, uint64_t t, const smoke_state *out)
 
 /* ---- adjoint ---- */
 
-/* What the border has got belongs to the other side. Feet reach beyond the last row and column only. */
+/* Adds the border to the other side, where it belongs. Feet reach beyond the last row and column only. */
 static void fold(const smoke_grid *g, double *f)
 {
     const size_t n = g->n, stride = g->stride;
@@ -203,8 +214,8 @@ static void fold(const smoke_grid *g, double *f)
     wrap(g, f);
 }
 
-/* Sets f_bar, the derivatives of out_bar . carry(f): adds to the four cells around each foot, one foot
- * after the other. */
+/* Sets f_bar, the derivatives of out_bar . carry(f): adds to the four cells around each foot, in the order of
+ * the feet. */
 static void scatter(const smoke *s, const double *out_bar, double *f_bar)
 {
     const size_t n = s->grid.n, stride = s->grid.stride;
@@ -223,7 +234,8 @@ static void scatter(const smoke *s, const double *out_bar, double *f_bar)
     fold(&s->grid, f_bar);
 }
 
-/* Derivatives from by `to`, the state after a step, in s->now, to those by `from`, the state before. */
+/* Turns the derivatives in s->now by `to`, the state after a step, into derivatives by `from`, the state
+ * before. */
 static void reverse(smoke *s, const fields *from, const fields *to)
 {
     const fields bar = s->now, out = s->next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - velocities from the waves of a stream function (see stream.h). */
-#include "stream.h"
+/* stream.c - velocities from the waves of a stream function. */
+#include "engines/physics/smoke/stream.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,17 +11,17 @@ struct stream {
     size_t n, waves;
     int (*vector)[2];
     double (*along)[2];    /* direction of the velocity of each wave, of length 1 */
-    double *cosine, *sine; /* of 2 pi m / n */
+    double *cosine, *sine; /* direction of the velocity of each wave, unit length */
 };
 
-/* Whether a comes before b. */
+/* Does a come before b? */
 static int shorter(const int a[2], const int b[2])
 {
     int la = a[0] * a[0] + a[1] * a[1], lb = b[0] * b[0] + b[1] * b[1];
     return la != lb ? la < lb : a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
 }
 
-/* Puts a wave vector into the list of the shortest ones, of which there are `count` so far. */
+/* Inserts a wave vector into the list of the shortest ones, which has `count` so far. */
 static size_t insert(int (*list)[2], size_t count, size_t most, const int vector[2])
 {
     size_t at = count < most ? count : most;
@@ -38,7 +38,8 @@ static size_t insert(int (*list)[2], size_t count, size_t most, const int vector
     return count < most ? count + 1 : most;
 }
 
-/* The curl of a wave of stream function: across its vector by the sines that central differences see. */
+/* The curl of a wave of the stream function: perpendicular to its vector, with the sines that central
+ * differences give. */
 static void set_direction(stream *s, size_t m)
 {
     double x = sin(2 * pi * s->vector[m][1] / (double)s->n),
@@ -83,7 +84,7 @@ void stream_wave(const stream *s, size_t wave, int vector[2])
     vector[1] = s->vector[wave][1];
 }
 
-/* The phase of wave m at (i, 0), and by how much it grows from j to j + 1, in steps of 2 pi / n. */
+/* The phase of wave m at (i, 0), and its increment from j to j + 1, in steps of 2 pi / n. */
 static void phases(const stream *s, size_t m, size_t i, size_t *first, size_t *each)
 {
     const size_t n = s->n;

@@ -54,7 +54,7 @@ static void see_state(void *self, uint64_t k, const fem_state *at)
         memcpy(s->shown + frame * 3 * s->model.particles, at->q, 3 * s->model.particles * sizeof *at->q);
     }
     if (i != SOFT_NOT_COMPARED) {
-        note(s, watch_show(&s->watcher.watch, (uint64_t)i, at->q));
+        note(s, comparison_record(&s->env.comparison, (uint64_t)i, at->q));
     }
 }
 
@@ -63,8 +63,8 @@ static void see_state_bar(void *self, uint64_t k, const fem_state *at, fem_state
     soft *s = self;
     const int64_t i = soft_compared_at(s, k);
     if (i != SOFT_NOT_COMPARED) {
-        const double *r_bar = s->r_bar != NULL ? s->r_bar + (size_t)i * s->watcher.watch.size : NULL;
-        note(s, watch_adjoint(&s->watcher.watch, (uint64_t)i, at->q, r_bar, bar->q));
+        const double *r_bar = s->r_bar != NULL ? s->r_bar + (size_t)i * s->env.comparison.size : NULL;
+        note(s, comparison_adjoint(&s->env.comparison, (uint64_t)i, at->q, r_bar, bar->q));
     }
 }
 
@@ -73,8 +73,8 @@ static void see_state_dot(void *self, uint64_t k, const fem_state *at, const fem
     soft *s = self;
     const int64_t i = soft_compared_at(s, k);
     if (i != SOFT_NOT_COMPARED) {
-        double *out = s->r_dot + (size_t)i * s->watcher.watch.size;
-        note(s, watch_tangent(&s->watcher.watch, (uint64_t)i, at->q, dot->q, out));
+        double *out = s->r_dot + (size_t)i * s->env.comparison.size;
+        note(s, comparison_tangent(&s->env.comparison, (uint64_t)i, at->q, dot->q, out));
     }
 }
 
@@ -84,7 +84,7 @@ static ds_status take_failure(soft *s, ds_status status)
     s->failed = DS_OK;
     return status != DS_OK || failed == DS_OK
                ? status
-               : ds_host_fail(s->watcher.kit.host, failed,
+               : ds_host_fail(s->env.kit.host, failed,
                               "out of memory for an image: reduce parameter image_size");
 }
 
@@ -135,11 +135,11 @@ ds_status soft_simulate(void *self, ds_eval *io)
 {
     soft *s = self;
     int64_t bad = -1;
-    quantity_apply(&s->unknown, io->x);
-    quantity_error(&s->unknown, io->x, &s->error);
-    const ds_status status = soft_run(s, watcher_reverses(io), &bad);
+    body_variables_apply(&s->unknown, io->x);
+    body_variables_error(&s->unknown, io->x, &s->error);
+    const ds_status status = soft_run(s, comparison_needs_reverse(io), &bad);
     io->bad_step = bad < 0 ? -1 : bad / (int64_t)s->shown_each;
-    io->loss = status == DS_OK && bad < 0 ? watch_loss(&s->watcher.watch) : HUGE_VAL;
+    io->loss = status == DS_OK && bad < 0 ? comparison_loss(&s->env.comparison) : HUGE_VAL;
     return status;
 }
 
@@ -153,7 +153,7 @@ static ds_status reverse(soft *s, ds_eval *io, const double *r_bar, double *x_ba
     }
     const ds_status status = take_failure(s, fem_episode_adjoint(s->episode, &s->bar, &bad));
     s->r_bar = NULL;
-    quantity_gather(&s->unknown, io->x, &s->bar, x_bar);
+    body_variables_gather(&s->unknown, io->x, &s->bar, x_bar);
     if (bad >= 0) {
         x_bar[0] = NAN; /* the kit reports it */
     }
@@ -173,13 +173,13 @@ ds_status soft_reverse(void *self, ds_eval *io, const double *w, double *x_bar)
     return reverse(s, io, w, x_bar);
 }
 
-/* Functions of the watcher. */
+/* Functions of the comparison_env. */
 static ds_status soft_forward(void *self, ds_eval *io, const double *v, double *out)
 {
     soft *s = self;
     int64_t bad = -1;
     fem_variation_clear(&s->dot, &s->model);
-    quantity_spread(&s->unknown, io->x, v, &s->dot);
+    body_variables_spread(&s->unknown, io->x, v, &s->dot);
     s->r_dot = out;
     io->cost_steps += 2 * s->steps;
     const ds_status status = take_failure(s, fem_tangent(s->episode, &s->driver, s, &s->dot, &bad));
@@ -207,7 +207,7 @@ void soft_read(soft *s, ds_param_reader *in, const soft_task *task)
     s->task = task;
     s->observe = (int)ds_param_int(in, "observe");
     s->image = ds_param_text(in, "target_image");
-    look_read(&s->look, in, 1);
+    cameras_read(&s->cameras, in, 1);
     s->dt = 1 / (60 * (double)substeps);
     const double steps = fmax(1, round(duration / s->dt));
     if (in->status == DS_OK && steps > SOFT_MOST_STEPS) {
@@ -278,20 +278,20 @@ void soft_control(soft *s, ds_param_reader *in, const soft_controller *c)
                                .steps = s->steps};
     s->driven = c->driven;
     if (in->status == DS_OK && s->model.status == DS_OK) {
-        s->unknown.control = control_open(&s->watcher.kit.memory, &o);
+        s->unknown.control = control_open(&s->env.kit.memory, &o);
         in->status = s->unknown.control == NULL ? DS_E_NOMEM : DS_OK;
     }
 }
 
 void soft_ready(soft *s, ds_param_reader *in)
 {
-    ds_env_kit *kit = &s->watcher.kit;
+    ds_env_kit *kit = &s->env.kit;
     if (in->status == DS_OK && s->model.status != DS_OK) {
         in->status = ds_host_fail(in->host, s->model.status, "%s", s->model.problem);
     }
     if (in->status == DS_OK) {
-        quantity_pick(&s->unknown, in, s->task->offered);
-        quantity_identify(&s->unknown, &s->error);
+        body_variables_pick(&s->unknown, in, s->task->offered);
+        body_variables_identify(&s->unknown, &s->error);
     }
     kit->n = s->unknown.n;
     kit->cost = s->steps;
@@ -301,12 +301,12 @@ void soft_ready(soft *s, ds_param_reader *in)
 
 void soft_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
-    quantity_range(&((const soft *)self)->unknown, i, lower, upper, start);
+    body_variables_range(&((const soft *)self)->unknown, i, lower, upper, start);
 }
 
 void soft_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
-    quantity_name(&((const soft *)self)->unknown, i, out);
+    body_variables_name(&((const soft *)self)->unknown, i, out);
 }
 
 /* ---- set-up ---- */
@@ -314,8 +314,7 @@ void soft_variable(const void *self, uint64_t i, ds_env_variable *out)
 static void list_states(soft *s)
 {
     size_t count = 0;
-    s->state =
-        ds_memory_take(&s->watcher.kit.memory, s->watcher.kit.steps + 2 + soft_compared(s), sizeof *s->state);
+    s->state = ds_memory_take(&s->env.kit.memory, s->env.kit.steps + 2 + soft_compared(s), sizeof *s->state);
     for (uint64_t k = 0; s->state != NULL && k <= s->steps; k++) {
         if (soft_is_shown(s, k) || soft_compared_at(s, k) != SOFT_NOT_COMPARED) {
             s->state[count++] = k;
@@ -326,13 +325,13 @@ static void list_states(soft *s)
 }
 
 /* Opens the cameras. All triangles have one colour. */
-static void describe(const soft *s, double *color, film_subject *out)
+static void describe(const soft *s, double *color, frames_subject *out)
 {
-    *out = (film_subject){.particles = (uint32_t)s->model.particles, .radius = s->radius};
+    *out = (frames_subject){.particles = (uint32_t)s->model.particles, .radius = s->radius};
     if (s->mesh.triangles > 0) {
-        *out = (film_subject){.mesh = {out->particles, (uint32_t)s->mesh.triangles, s->mesh.triangle},
-                              .color = color,
-                              .rest = s->model.q};
+        *out = (frames_subject){.mesh = {out->particles, (uint32_t)s->mesh.triangles, s->mesh.triangle},
+                                .color = color,
+                                .rest = s->model.q};
     }
     for (size_t i = 0; i < 3 * s->mesh.triangles; i++) {
         color[i] = s->color[i % 3];
@@ -341,18 +340,18 @@ static void describe(const soft *s, double *color, film_subject *out)
 
 static ds_status open_watch(soft *s)
 {
-    const ds_host *host = s->watcher.kit.host;
+    const ds_host *host = s->env.kit.host;
     const size_t n = s->model.particles;
     double *color = calloc(3 * s->mesh.triangles + 1, sizeof *color), *weight = calloc(n, sizeof *weight);
-    film_subject subject;
+    frames_subject subject;
     ds_status status = DS_E_NOMEM;
     if (color != NULL && weight != NULL) {
         describe(s, color, &subject);
         for (size_t i = 0; i < n; i++) { /* fixed particles do not count for the centre */
             weight[i] = s->model.fixed[i] ? 0 : s->model.mass[i];
         }
-        status = watch_open(&s->watcher.watch, s->observe ? s->task->state : WATCH_PICTURES, soft_compared(s),
-                            n, weight, &s->look, &subject, host);
+        status = comparison_open(&s->env.comparison, s->observe ? s->task->state : COMPARISON_IMAGES,
+                                 soft_compared(s), n, weight, &s->cameras, &subject, host);
     }
     free(color);
     free(weight);
@@ -363,46 +362,46 @@ static ds_status open_watch(soft *s)
 static ds_status simulate_target(soft *s)
 {
     int64_t bad = -1;
-    quantity_apply(&s->unknown, s->unknown.drawn);
+    body_variables_apply(&s->unknown, s->unknown.drawn);
     const ds_status status = soft_run(s, 0, &bad);
     if (status == DS_OK && bad >= 0) {
-        return ds_host_fail(s->watcher.kit.host, DS_E_PARAM,
+        return ds_host_fail(s->env.kit.host, DS_E_PARAM,
                             "the episode of the target diverges at step %lld: %s", (long long)bad,
                             s->task->cure);
     }
     for (uint64_t k = 0; k < soft_compared(s); k++) {
-        watch_target(&s->watcher.watch, k);
+        comparison_target(&s->env.comparison, k);
     }
-    memcpy(s->goal, soft_frame(s, s->watcher.kit.steps), 3 * s->model.particles * sizeof *s->goal);
+    memcpy(s->goal, soft_frame(s, s->env.kit.steps), 3 * s->model.particles * sizeof *s->goal);
     return status;
 }
 
 static ds_status place_target(soft *s)
 {
     s->task->target(s, s->goal);
-    const ds_status status = watch_show(&s->watcher.watch, 0, s->goal);
-    watch_target_all(&s->watcher.watch, 0);
+    const ds_status status = comparison_record(&s->env.comparison, 0, s->goal);
+    comparison_target_all(&s->env.comparison, 0);
     return status;
 }
 
 static ds_status make_target(soft *s)
 {
     ds_status status = s->task->target != NULL ? place_target(s) : simulate_target(s);
-    if (status == DS_OK && s->watcher.watch.film != NULL && s->image[0] != '\0') {
-        status = film_read_targets(s->watcher.watch.film, s->image, "target_image", s->watcher.kit.host);
+    if (status == DS_OK && s->env.comparison.images != NULL && s->image[0] != '\0') {
+        status = frames_read_targets(s->env.comparison.images, s->image, "target_image", s->env.kit.host);
     }
     return status;
 }
 
 static ds_status take_memory(soft *s)
 {
-    ds_memory *m = &s->watcher.kit.memory;
+    ds_memory *m = &s->env.kit.memory;
     const size_t numbers = 3 * s->model.particles;
     list_states(s);
-    s->shown = ds_memory_doubles(m, (s->watcher.kit.steps + 1) * numbers);
+    s->shown = ds_memory_doubles(m, (s->env.kit.steps + 1) * numbers);
     s->goal = ds_memory_doubles(m, numbers);
-    quantity_keep(&s->unknown, m);
-    quantity_draw(&s->unknown, m);
+    body_variables_keep(&s->unknown, m);
+    body_variables_draw(&s->unknown, m);
     fem_variation_open(&s->bar, m, &s->model);
     fem_variation_open(&s->dot, m, &s->model);
     return m->failed ? DS_E_NOMEM : DS_OK;
@@ -411,19 +410,19 @@ static ds_status take_memory(soft *s)
 ds_status soft_allocate(void *self)
 {
     soft *s = self;
-    const ds_host *host = s->watcher.kit.host;
+    const ds_host *host = s->env.kit.host;
     ds_status status = fem_model_finish(&s->model);
     if (status != DS_OK) {
         return ds_host_fail(host, status, "%s", s->model.problem);
     }
-    s->watcher.forward = soft_forward;
-    s->watcher.reverse = soft_reverse;
+    s->env.forward = soft_forward;
+    s->env.reverse = soft_reverse;
     status = take_memory(s);
     if (status != DS_OK) {
         return DS_OK; /* the kit reports it */
     }
     const uint32_t want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION |
-                          (quantity_stays_in_plane(&s->unknown) ? FEM_WANT_IN_PLANE : 0u);
+                          (body_variables_stays_in_plane(&s->unknown) ? FEM_WANT_IN_PLANE : 0u);
     const fem_options o = {.dt = s->dt, .steps = s->steps, .want = want};
     status = fem_episode_open(&s->episode, &s->model, &o, host);
     status = status != DS_OK ? ds_host_fail(host, status, "the episode cannot be opened") : DS_OK;
@@ -436,7 +435,7 @@ void soft_release(void *self)
 {
     soft *s = self;
     fem_episode_close(s->episode);
-    watch_close(&s->watcher.watch);
+    comparison_close(&s->env.comparison);
     fem_mesh_free(&s->mesh);
     fem_model_close(&s->model);
 }
@@ -494,7 +493,7 @@ double soft_measure(soft *s, uint64_t k, double centre[3])
     const double *q = soft_frame(s, k);
     double goal[3];
     for (size_t i = 0; i < s->model.particles; i++) {
-        ds_scene_kit_include(&s->watcher.kit.scene, q[3 * i], q[3 * i + 1], q[3 * i + 2], s->radius);
+        ds_scene_kit_include(&s->env.kit.scene, q[3 * i], q[3 * i + 1], q[3 * i + 2], s->radius);
     }
     fem_centre(&s->model, q, centre);
     fem_centre(&s->model, s->goal, goal);

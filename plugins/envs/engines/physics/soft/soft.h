@@ -8,31 +8,31 @@
 #define DS_ENGINES_SOFT_SOFT_H
 
 #include "engines/physics/fem/episode.h"
-#include "engines/rendering/film/watcher.h"
-#include "engines/physics/soft/quantity.h"
+#include "engines/rendering/observation/comparison.h"
+#include "engines/physics/soft/body_variables.h"
 
 typedef struct soft soft;
 
 /* What an environment defines. */
 typedef struct soft_task {
-    const quantity *offered; /* quantities that can be variables; a NULL name ends the list */
+    const body_variable *offered; /* quantities that can be variables; a NULL name ends the list */
     /* The points of the target, [particles][3], in all states; NULL: an episode with the true values gives
      * them. */
     void (*target)(const soft *s, double *q);
-    watch_kind state; /* what observe = state compares */
-    const char *cure; /* parameters that make the step stable, for messages */
+    comparison_kind state; /* what observe = state compares */
+    const char *cure;      /* parameters that make the step stable, for messages */
 } soft_task;
 
 /* Elements that the controller drives. */
 typedef enum soft_driven { SOFT_TETS, SOFT_TRIANGLES } soft_driven;
 
 struct soft {
-    watcher watcher; /* must be first */
+    comparison_env env; /* must be first */
     const soft_task *task;
 
     /* Set by read(), together with density, control ... of `unknown`. */
     fem_model model;
-    quantity_set unknown;
+    body_variables unknown;
     double dt;            /* s */
     uint64_t steps;       /* steps of an episode */
     uint64_t first, each; /* compared states: first, first + each, ..., */
@@ -47,7 +47,7 @@ struct soft {
     /* Set by soft_read() from the parameters. */
     int observe;       /* 0 = image, 1 = state */
     const char *image; /* target_image */
-    look look;
+    cameras cameras;
 
     /* Made by soft_allocate(). */
     fem_episode *episode;
@@ -70,7 +70,7 @@ void soft_ready(soft *s, ds_param_reader *in);
     DS_TEXT("variables", variables_, "The unknown quantities, one or several of: " words_ ".",               \
             .flags = DS_PARAM_SHAPE),                                                                        \
         DS_INT("seed", "0", 0, 1000000000, "", "Seed of the random values at the start of the variables."),  \
-        WATCHER_PARAMS(observe_, state_), LOOK_PARAMS(size_, camera_, mode_)
+        COMPARISON_PARAMS(observe_, state_), CAMERAS_PARAMS(size_, camera_, mode_)
 #define SOFT_TIME_PARAMS(duration_, substeps_, frames_)                                                      \
     DS_REAL("duration", duration_, 1e-3, 1000, "s", "Length of an episode."),                                \
         DS_INT("substeps", substeps_, 1, 10000, "", "Time steps in 1/60 s."),                                \
@@ -81,7 +81,7 @@ void soft_ready(soft *s, ds_param_reader *in);
  * function that made the mesh. Its surface is drawn. */
 void soft_body(soft *s, ds_status made, const double position[3], const double velocity[3], double density,
                fem_solid law);
-/* Index of the target object from WATCHER_OBJECT_PARAM; without it the object with the true parameters. */
+/* Index of the target object from COMPARISON_OBJECT_PARAM; without it the object with the true parameters. */
 void soft_object(soft *s, ds_param_reader *in);
 /* Sets the ground y = 0 from SOFT_GROUND_PARAMS. */
 void soft_ground(soft *s, ds_param_reader *in);
@@ -120,8 +120,9 @@ void soft_range(const void *self, uint64_t i, double *lower, double *upper, doub
 void soft_variable(const void *self, uint64_t i, ds_env_variable *out);
 #define SOFT_TABLE                                                                                           \
     .allocate = soft_allocate, .release = soft_release, .simulate = soft_simulate, .adjoint = soft_adjoint,  \
-    .passes = 2, .channels = watcher_channels, .channel = watcher_channel, .answer = watcher_answer,         \
-    .bodies = soft_bodies, .place = soft_place, .range = soft_range, .variable = soft_variable
+    .passes = 2, .channels = comparison_env_channels, .channel = comparison_env_channel,                     \
+    .answer = comparison_env_answer, .bodies = soft_bodies, .place = soft_place, .range = soft_range,        \
+    .variable = soft_variable
 
 /* Points of frame k of the scene, [particles][3]. */
 const double *soft_frame(const soft *s, uint64_t k);

@@ -7,7 +7,7 @@
  * h), -v_t. */
 #include "throw.h"
 
-#include "engines/kit/algebra/finite.h"
+#include "engines/kit/norm.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* camera.c - projection and its derivatives (see camera.h). */
-#include "camera.h"
+/* camera.c - projection and its derivatives. */
+#include "engines/rendering/render/camera.h"
 
-#include "vec3.h"
+#include "engines/rendering/render/vec3.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What follows from a pose: unit axes, the lengths that made them so, and s = 1 / tan(half angle). */
+/* Derived from a pose: unit axes, the lengths before normalising, and s = 1 / tan(half angle). */
 typedef struct frame {
     double x[3], y[3], z[3];
     double view, side; /* |target - eye|, |up x z| */
@@ -75,7 +75,7 @@ int camera_check(const camera *c, char text[RENDER_TEXT])
     }
     frame f = frame_of(c);
     if (!(f.view > 0 && isfinite(f.view))) {
-        return says(text, "camera: eye and target must be apart");
+        return says(text, "camera: eye and target must differ");
     }
     if (!(f.side > 1e-9 * sqrt(vec3_dot(p->up, p->up)) && isfinite(f.side))) {
         return says(text, "camera: `up` must not be 0 or along the view");
@@ -83,7 +83,7 @@ int camera_check(const camera *c, char text[RENDER_TEXT])
     return 0;
 }
 
-/* X, Y and the depth of a point, from the vector between eye and point. */
+/* X, Y and depth of a point from its vector to the eye. */
 static void coordinates(const frame *f, const double v[3], double out[3])
 {
     out[0] = vec3_dot(f->x, v);
@@ -104,7 +104,8 @@ void camera_project(const camera *c, size_t n, const double *p, double *q)
     }
 }
 
-/* From the derivatives by the axes and the scale (in `bar`, a frame) to those by the pose; destroys them. */
+/* Turns derivatives by the axes and the scale (in `bar`, a frame, overwritten) into derivatives by the pose.
+ */
 static void frame_adjoint(const camera *c, const frame *f, frame *bar, camera_pose *out)
 {
     double n_bar[3], d_bar[3];
@@ -155,7 +156,7 @@ void camera_project_adjoint(const camera *c, size_t n, const double *p, const do
     }
 }
 
-/* How the axes and the scale change along `dot`. */
+/* Change of the axes and the scale along `dot`. */
 static frame frame_tangent(const camera *c, const frame *f, const camera_pose *dot)
 {
     frame t = {.scale = -dot->half_angle * (1 + f->scale * f->scale)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_png.c - PNG files by libpng (see read_png.h). What libpng would do with memory or dimensions beyond
- * our limits is looked at before it is asked. */
-#include "read_png.h"
+/* read_png.c - reads PNG files with libpng. Sizes beyond our limits are refused before libpng sees the file.
+ */
+#include "engines/rendering/render/read_png.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,11 +26,11 @@ void png_picture_free(png_picture *p)
 enum {
     SIGNATURE = 8,
     HEADER = 26,                  /* signature, length and name of IHDR, width, height, depth, colours */
-    MAX_CHUNK = 16 * 1024 * 1024, /* bytes that a chunk beside the pixels may need */
+    MAX_CHUNK = 16 * 1024 * 1024, /* memory limit of chunks other than pixels */
     MAX_CHUNKS = 1000
 };
 
-/* Everything that outlives a jump out of libpng. */
+/* State that survives a longjmp out of libpng. */
 typedef struct decoder {
     png_structp png;
     png_infop info;
@@ -42,7 +42,7 @@ typedef struct decoder {
     int status;
 } decoder;
 
-/* libpng's message, which is one line. Does not return. */
+/* Reports libpng's message, which is one line. Does not return. */
 static void failed(png_structp png, png_const_charp what)
 {
     decoder *d = png_get_error_ptr(png);
@@ -82,14 +82,14 @@ static int check_header(const unsigned char *data, size_t length, char *text)
     }
     const uint32_t width = big_endian(data + 16), height = big_endian(data + 20);
     if (width > READ_PNG_MAX_SIDE || height > READ_PNG_MAX_SIDE) {
-        snprintf(text, READ_PNG_TEXT, "%u x %u pixels; at most %d x %d are read", width, height,
+        snprintf(text, READ_PNG_TEXT, "%u x %u pixels; the largest supported size is %d x %d", width, height,
                  (int)READ_PNG_MAX_SIDE, (int)READ_PNG_MAX_SIDE);
         return READ_PNG_TOO_LARGE;
     }
     return READ_PNG_OK;
 }
 
-/* 8 or 16 bits in each of 1 to 4 channels. */
+/* Requests 8 or 16 bits in 1 to 4 channels. */
 static void ask_for_plain_rows(decoder *d)
 {
     const int color = png_get_color_type(d->png, d->info);
@@ -125,7 +125,7 @@ static int make_room(decoder *d)
     return READ_PNG_OK;
 }
 
-/* From bytes to numbers in [0, 1]. */
+/* Converts bytes to numbers in [0, 1]. */
 static void convert(const decoder *d, int bits)
 {
     const size_t across = (size_t)d->out->width * d->out->channels;
@@ -138,7 +138,7 @@ static void convert(const decoder *d, int bits)
     }
 }
 
-/* Everything that may jump. */
+/* The part that may longjmp. */
 static int decode(decoder *d)
 {
     if (setjmp(png_jmpbuf(d->png))) {
@@ -196,7 +196,7 @@ int png_picture_parse(png_picture *out, const void *data, size_t length, char *t
 
 #endif
 
-/* The bytes of a file; NULL with a line. */
+/* The bytes of a file; NULL with a line on failure. */
 static unsigned char *read_bytes(const char *path, size_t *length, int *status, char *text)
 {
     FILE *f = fopen(path, "rb");
@@ -216,7 +216,7 @@ static unsigned char *read_bytes(const char *path, size_t *length, int *status, 
         if (ferror(f)) {
             *status = fail(READ_PNG_IO, text, strerror(errno));
         } else if (*length > READ_PNG_MAX_BYTES) {
-            *status = fail(READ_PNG_TOO_LARGE, text, "more than 64 MiB; larger files are not read");
+            *status = fail(READ_PNG_TOO_LARGE, text, "more than 64 MiB; larger files are not supported");
         }
     }
     if (f) {

@@ -4,26 +4,26 @@
  * Jatavallabhula et al., ICLR 2021) uses it.
  *
  * With D the distance from the centre of a pixel to the boundary of face f in the image plane, s = D^2 /
- * sigma inside of the face and -D^2 / sigma outside (faces with s < -ln 9999 count nothing):
+ * sigma inside the face and -D^2 / sigma outside (faces with s < -ln 9999 are ignored):
  *
  *     A_f = 1 / (1 + exp(-s)),   alpha = 1 - prod_f (1 - A_f)
  *     C = sum_f omega_f c_f + omega_b c_b,   omega_f ~ A_f exp(zn_f / gamma),   omega_b ~ exp(eps / gamma)
  *
- * the omegas normalised to the sum 1, zn = (far - z) / (far - near), z the depth of the face at the pixel,
- * by barycentric coordinates clipped to [0, 1] (faces with z outside of [near, far] give no colour). Both
- * sides of faces are seen. sigma = sigma_scale 1e-5 (256 / size)^2 in units of half an image: edges are
+ * with omegas normalised to the sum 1, zn = (far - z) / (far - near), and z the depth of the face at the
+ * pixel by barycentric coordinates clipped to [0, 1] (faces with z outside [near, far] give no colour). Both
+ * sides of faces are visible. sigma = sigma_scale 1e-5 (256 / size)^2 in units of half an image: edges are
  * blurred over 0.4 pixels.
  *
- * Two deliberate differences to the published code: the derivatives by the edges use the coordinates of
- * the nearest boundary point (not the clipped barycentric ones), and depth depends on where the vertices
- * are in the image.
+ * Two deliberate differences from the published code: the derivatives by the edges use the coordinates of the
+ * nearest boundary point (not the clipped barycentric ones), and depth depends on the positions of the
+ * vertices in the image.
  *
- * With gamma = 1e-4 colours have hard edges: only alpha is smooth. SOFTRAS_RGBA (C and alpha side by side)
+ * With gamma = 1e-4 colours have hard edges: only alpha is smooth. SOFTRAS_RGBA (C and alpha separately)
  * therefore has jumps that no derivative sees; SOFTRAS_OVER fades them out with alpha. */
 #ifndef DS_ENGINES_RENDER_SOFTRAS_H
 #define DS_ENGINES_RENDER_SOFTRAS_H
 
-#include "camera.h"
+#include "engines/rendering/render/camera.h"
 
 #include <diffsim/base.h>
 
@@ -36,7 +36,7 @@ typedef enum softras_mode {
 typedef struct softras_options {
     softras_mode mode;
     uint32_t size; /* pixels per side, RENDER_MIN_SIZE to RENDER_MAX_SIZE (half of that with antialias) */
-    int antialias; /* 1: drawn with twice the size, then 2 x 2 pixels averaged */
+    int antialias; /* 1: draws at twice the size, then averages 2 x 2 pixels */
     double sigma_scale;   /* > 0 */
     double gamma;         /* > 0: how sharply the nearest face wins, in units of zn */
     double eps;           /* zn of the background */
@@ -50,44 +50,43 @@ softras_options softras_defaults(softras_mode mode, uint32_t size);
 
 uint32_t softras_channels(softras_mode mode);
 
-/* Holds the last image with what its derivatives need. Not for two threads at the same time. */
+/* Holds the last image with the data for its derivatives. One thread at a time. */
 typedef struct softras softras;
 
-/* The mesh is copied. NULL, with a line in `text`, where an option is out of range, an index is wrong, or
- * there is no memory (*status says which). */
+/* Copies the mesh. Returns NULL, with a line in `text`, if an option is out of range, an index is invalid, or
+ * memory is short (see *status). */
 softras *softras_create(const softras_options *o, const render_mesh *m, ds_status *status,
                         char text[RENDER_TEXT]);
 void softras_destroy(softras *r);
 
-/* Bytes held, without those of threads. */
+/* Bytes held, without those of the threads. */
 size_t softras_memory(const softras *r);
 
-/* image[size][size][channels] of vertices p[3 vertices] with the colours color[3 faces] (light.h; NULL in
- * mode SOFTRAS_ALPHA). DS_E_ARG: the camera cannot be used, see camera_check(); DS_E_NOMEM. The image
- * never has a number that is not finite; `report` (may be NULL) says what was not drawn. */
+/* image[size][size][channels] of vertices p[3 vertices] with the colours color[3 faces] (mesh.h; NULL in mode
+ * SOFTRAS_ALPHA). The image is always finite; `report` (may be NULL) counts what was not drawn. Returns
+ * DS_E_ARG if camera_check() refuses the camera, or DS_E_NOMEM. */
 ds_status softras_draw(softras *r, const camera *c, const double *p, const double *color, double *image,
                        render_report *report);
 
-/* Where derivatives are added to; NULL for what is not wanted. */
+/* Where derivatives are added; NULL: not wanted. */
 typedef struct softras_bar {
     double *p;           /* vertices x 3 */
     double *color;       /* faces x 3 */
     camera_pose *camera; /* near and far are constants */
 } softras_bar;
 
-/* Adds the derivatives of sum(image_bar * image) for the last image drawn: J' w for any w. Derivatives are
- * those of the formulas above with the set of pixels that a face reaches, the nearest edge and what is
- * clipped held fixed; what was not drawn has none. DS_E_STATE: nothing has been drawn; DS_E_NOMEM. */
+/* Adds the derivatives of sum(image_bar * image) for the last image: J' w for any w. The set of pixels that a
+ * face reaches, the nearest edge and what is clipped are held fixed; skipped faces have no derivatives.
+ * Returns DS_E_STATE before the first image, or DS_E_NOMEM. */
 ds_status softras_adjoint(softras *r, const double *image_bar, const softras_bar *bar);
 
-/* Directions; NULL for what stands still. */
+/* Directions; NULL: unchanged. */
 typedef struct softras_dot {
     const double *p, *color;
     const camera_pose *camera;
 } softras_dot;
 
-/* image_dot = J v: the change of the last image drawn along a direction, with the same rules as the
- * adjoint. */
+/* image_dot = J v: the change of the last image along a direction, with the same rules as the adjoint. */
 ds_status softras_tangent(softras *r, const softras_dot *dot, double *image_dot);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* splat.c - soft discs seen by several cameras, tile by tile (see splat.h). Each camera has its own bins,
- * so that the tiles of all cameras are worked through together. */
-#include "splat.h"
+/* splat.c - soft discs seen by several cameras, tile by tile. Each camera has its own bins, so that the
+ * threads can process the tiles of all cameras together. */
+#include "engines/rendering/render/splat.h"
 
-#include "bins.h"
+#include "engines/rendering/render/image.h"
 #include "engines/kit/team.h"
 
 #include <diffsim/helper/memory.h>
@@ -23,7 +23,7 @@ typedef struct eye {
     splat_disc_dot *dot;
     double *product;      /* tiles x TILE_PIXELS */
     splat_disc_bar *pair; /* per disc and tile, in the order of bins.item */
-    size_t pairs;         /* room */
+    size_t pairs;         /* capacity */
 } eye;
 
 struct splat {
@@ -52,10 +52,10 @@ splat_options splat_defaults(uint32_t size)
 static int splat_check(const splat_options *o, uint32_t particles, char text[RENDER_TEXT])
 {
     if (o->size < RENDER_MIN_SIZE || o->size > RENDER_MAX_SIZE) {
-        snprintf(text, RENDER_TEXT, "image: %u pixels per side; allowed are %d to %d", o->size,
+        snprintf(text, RENDER_TEXT, "image: %u pixels per side; %d to %d are allowed", o->size,
                  (int)RENDER_MIN_SIZE, (int)RENDER_MAX_SIZE);
     } else if (o->cameras < 1 || o->cameras > MOST_CAMERAS) {
-        snprintf(text, RENDER_TEXT, "image: %u cameras; allowed are 1 to %d", o->cameras, (int)MOST_CAMERAS);
+        snprintf(text, RENDER_TEXT, "image: %u cameras; 1 to %d are allowed", o->cameras, (int)MOST_CAMERAS);
     } else if (!(o->opacity > 0 && o->opacity <= 0.99)) {
         snprintf(text, RENDER_TEXT, "image: the opacity of particles must be above 0 and at most 0.99");
     } else if (o->threads < 1 || o->threads > RENDER_MAX_THREADS) {
@@ -158,7 +158,7 @@ static double support(const splat_options *o, double scale, double radius, doubl
     return r * r + pixel * pixel;
 }
 
-/* One particle as a camera sees it; an empty box where it is not drawn. */
+/* A particle as a camera sees it; the box is empty if it is not drawn. */
 static splat_disc disc_of(const splat_options *o, const camera *c, const double q[3], double radius,
                           render_report *report)
 {
@@ -180,7 +180,7 @@ static splat_disc disc_of(const splat_options *o, const camera *c, const double 
     return d;
 }
 
-/* From the derivatives by a disc to those by its image, its depth and its radius, and by the scale of the
+/* From the derivatives by a disc to the derivatives by its image, depth and radius, and by the scale of the
  * camera. */
 static void disc_adjoint(const camera *c, const double q[3], double radius, const splat_disc *d,
                          const splat_disc_bar *g, double q_bar[3], double *radius_bar, double *scale_bar)
@@ -279,7 +279,7 @@ static int make_pairs(eye *e)
     return bins_fit(&e->bins, e->pairs);
 }
 
-/* Adds up what the tiles of one camera have found, in their order. */
+/* Adds the results of the tiles of one camera, in their order. */
 static void collect(splat *s, const eye *e, size_t radius_stride, double *p_bar, double *radius_bar,
                     camera_pose *bar)
 {
@@ -339,7 +339,7 @@ static void tangent_tile(void *context, int task, int member)
     }
 }
 
-/* The change of a disc with that of its image and depth, its radius, and the scale of the camera. */
+/* The change of a disc, from the change of its image and depth, its radius, and the scale of the camera. */
 static splat_disc_dot disc_tangent(const camera *c, const double q[3], double radius, const splat_disc *d,
                                    const double q_dot[3], double radius_dot, double scale_dot)
 {
@@ -348,7 +348,7 @@ static splat_disc_dot disc_tangent(const camera *c, const double q[3], double ra
     return (splat_disc_dot){q_dot[0], q_dot[1], -2 * r * r_dot * d->per_square * d->per_square};
 }
 
-/* What all discs of a camera do along a direction. */
+/* The change of all discs of a camera along a direction. */
 static void move_discs(splat *s, eye *e, const double *p_dot, const double *radius_dot, size_t radius_stride,
                        const camera_pose *dot)
 {
@@ -376,7 +376,7 @@ ds_status splat_tangent(splat *s, const double *p_dot, const double *radius_dot,
     return DS_OK;
 }
 
-/* ---- the plain one ---- */
+/* ---- reference without bins, threads and vectors ---- */
 
 /* 1 - a of a disc at a pixel, and its derivative by u. */
 static double clear(double opacity, const splat_disc *d, double x, double y, double *slope)
@@ -387,7 +387,7 @@ static double clear(double opacity, const splat_disc *d, double x, double y, dou
     return 1 - opacity * t * t * t;
 }
 
-/* Adds what one pixel has to the derivatives by the discs. */
+/* Adds the part of one pixel to the derivatives by the discs. */
 static void pixel_adjoint(const splat_options *o, size_t n, const splat_disc *disc, double x, double y,
                           double g, splat_disc_bar *bar)
 {

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vec3.h - what the renderers need of three-vectors. */
+/* vec3.h - three-vectors of the renderers, in addition to those of kit/algebra/mat3.h. */
 #ifndef DS_ENGINES_RENDER_VEC3_H
 #define DS_ENGINES_RENDER_VEC3_H
 
-#include <math.h>
-
-static inline double vec3_dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static inline void vec3_cross(const double a[3], const double b[3], double out[3])
-{
-    double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
-    out[0] = x;
-    out[1] = y;
-    out[2] = z;
-}
+#include "engines/kit/algebra/mat3.h"
 
 /* to += scale a */
 static inline void vec3_add(double to[3], double scale, const double a[3])
@@ -40,7 +27,7 @@ static inline void vec3_minus(const double a[3], const double b[3], double out[3
     }
 }
 
-/* Makes `a` a unit vector and returns the length that it had; a stays 0 where that is 0. */
+/* Normalises a and returns its former length; a = 0 stays 0. */
 static inline double vec3_unit(double a[3])
 {
     double length = sqrt(vec3_dot(a, a));
@@ -50,8 +37,8 @@ static inline double vec3_unit(double a[3])
     return length;
 }
 
-/* out = the derivatives by a vector of what has the derivatives `bar` by its unit vector; also the change of
- * the unit vector along `bar`. Length > 0. */
+/* out = the derivatives by a vector, from the derivatives `bar` by its unit vector; also the change of the
+ * unit vector along `bar`. Length > 0. */
 static inline void vec3_unit_adjoint(const double unit[3], double length, const double bar[3], double out[3])
 {
     double along = vec3_dot(unit, bar);

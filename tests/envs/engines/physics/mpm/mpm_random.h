@@ -3,8 +3,7 @@
 #ifndef TEST_MPM_RANDOM_H
 #define TEST_MPM_RANDOM_H
 
-#include "engines/physics/mpm/scene/mt19937.h"
-#include "engines/physics/mpm/scene/scene.h"
+#include "engines/physics/mpm/sim/scene.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "engines/physics/mpm/scene/mt19937.h"
+#include "engines/physics/mpm/sim/scene.h"
 #include "golden.h"
 #include "mpm_support.h"
 

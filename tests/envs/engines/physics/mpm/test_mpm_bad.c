@@ -11,7 +11,7 @@
 
 #include "mpm_support.h"
 #include "sanitizers.h"
-#include "engines/physics/mpm/scene/mt19937.h"
+#include "engines/physics/mpm/sim/scene.h"
 
 #include <math.h>
 #include <stdlib.h>

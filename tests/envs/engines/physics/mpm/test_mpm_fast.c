@@ -12,7 +12,7 @@
 #include "engines/kit/algebra/mat3.h"
 #include "mpm_support.h"
 #include "sanitizers.h"
-#include "engines/physics/mpm/scene/mt19937.h"
+#include "engines/physics/mpm/sim/scene.h"
 
 #include <stdlib.h>
 #include <string.h>

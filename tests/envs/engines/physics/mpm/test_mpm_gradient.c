@@ -10,7 +10,7 @@
 
 #include "engines/physics/mpm/env/env.h"
 #include "mpm_support.h"
-#include "engines/physics/mpm/scene/mt19937.h"
+#include "engines/physics/mpm/sim/scene.h"
 
 #include <stdlib.h>
 #include <string.h>

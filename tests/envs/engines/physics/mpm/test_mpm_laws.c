@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engines/physics/mpm/sim/deform.h"
+#include "engines/physics/mpm/sim/material.h"
 #include "engines/kit/algebra/mat3.h"
 #include "mpm_random.h"
 #include "mpm_support.h"

@@ -8,13 +8,13 @@
 
 #include <cmocka.h>
 
-#include "engines/physics/mpm/loss/distance.h"
+#include "engines/physics/mpm/sim/loss.h"
 #include "engines/physics/mpm/env/env.h"
 #include "engines/kit/algebra/mat3.h"
 #include "mpm_random.h"
 #include "mpm_support.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "engines/physics/mpm/sim/transfer.h"
+#include "engines/physics/mpm/sim/sim.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "mpm_support.h"
-#include "engines/physics/mpm/scene/mt19937.h"
+#include "engines/physics/mpm/sim/scene.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_smoke.c - smoke on a periodic grid: the fast engine against the plain one on all instruction sets,
- * the projection, adjoint and tangent against central differences, recorded losses of a descent. */
+/* test_smoke.c - smoke on a periodic grid: the fast engine against the reference on all instruction sets, the
+ * projection, adjoint and tangent against central differences, recorded losses of a descent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "differences.h"
-#include "engines/physics/smoke/plain.h"
+#include "smoke_plain.h"
 #include "engines/physics/smoke/smoke.h"
 #include "engines/physics/smoke/stream.h"
 #include "functions.h"
@@ -41,7 +41,7 @@ static void random_state(uint64_t seed, size_t n, double speed, double *numbers)
     }
 }
 
-/* ---- against the plain one ---- */
+/* ---- against the reference ---- */
 
 /* Forward and reverse, to `end` and `bar`. */
 static void run_fast(const char *set, size_t n, uint64_t steps, double *start, double *end, double *bar,
@@ -111,7 +111,7 @@ static void same_bits_forward(void **state)
     }
 }
 
-/* ---- what a step must do ---- */
+/* ---- properties of a step ---- */
 
 static void projection(void **state)
 {
@@ -128,7 +128,7 @@ static void projection(void **state)
     assert_true(differences_dot(2 * FIELD, Pu, Pu) < differences_dot(2 * FIELD, u, u));
 }
 
-/* One wave of speed along its vector: what is left of it has a closed form. */
+/* One wave of speed along its vector has a closed-form decay. */
 static void projected_wave(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void still_air(void **state)
     assert_memory_equal(start + 2 * N * N, end + 2 * N * N, N * N * sizeof *end);
 }
 
-/* A uniform wind of whole cells moves the smoke as it is, around the edges. */
+/* A uniform wind of whole cells moves the smoke unchanged, around the edges. */
 static void uniform_wind(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static double loss_of(void *self, const double *x)
     return sum;
 }
 
-/* Which cells smoke and velocities come from. */
+/* The cells from which smoke and velocities come. */
 static uint64_t branches_of(void *self)
 {
     problem *p = self;
@@ -277,7 +277,7 @@ static void derivatives(void **state)
     ds_memory_free(&room);
 }
 
-/* ---- the descents of gradSim's demonstration, to targets of our own ---- */
+/* ---- the descents of gradSim's demonstration, to our own targets ---- */
 
 enum { N = 110, FIELD = N * N, ROLL = 99 };
 
@@ -300,7 +300,7 @@ static void set_scene(descent *d, double inner, double outer)
     }
 }
 
-/* The mean square of what the final smoke is off, with its derivatives in `bar` where they are wanted. */
+/* The mean squared error of the final smoke; writes its derivatives to `bar` if not NULL. */
 static double evaluate(descent *d, int derivatives_too)
 {
     const smoke_state start = view(d->start, N), last = view(d->last, N), bar = view(d->bar, N);

@@ -3,7 +3,7 @@
  * differences in every mode, the same bits for all threads, and what cannot be drawn. */
 #include "render_cases.h"
 
-#include "engines/rendering/render/dibr/dibr_internal.h"
+#include "engines/rendering/render/dibr_internal.h"
 
 enum { SIZE = 40, PIXELS = SIZE * SIZE * DIBR_CHANNELS, CORNERS = 8, SIDES = 12, WIDTH = 5, HEIGHT = 4 };
 

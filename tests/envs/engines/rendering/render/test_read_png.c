@@ -87,7 +87,7 @@ static void bad_files(void **state)
     refused(in_corpus(&p, "cut.png", text), READ_PNG_MALFORMED, &p, text,
             "cut.png: damaged PNG file: it ends early");
     refused(in_corpus(&p, "large.png", text), READ_PNG_TOO_LARGE, &p, text,
-            "5000 x 2 pixels; at most 4096 x 4096 are read");
+            "5000 x 2 pixels; the largest supported size is 4096 x 4096");
     refused(png_picture_parse(&p, "", 0, text), READ_PNG_MALFORMED, &p, text, "not a PNG file");
     refused(png_picture_parse(&p, "GIF89a and more of it", 21, text), READ_PNG_MALFORMED, &p, text,
             "not a PNG file");

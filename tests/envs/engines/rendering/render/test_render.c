@@ -5,8 +5,8 @@
 
 #include "common/exp.h"
 #include "engines/rendering/render/image.h"
-#include "engines/rendering/render/kernels/kernels.h"
-#include "engines/rendering/render/light.h"
+#include "engines/rendering/render/kernels.h"
+#include "engines/rendering/render/mesh.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -99,7 +99,7 @@ static void bad_cameras(void **state)
         double near, far;
         const char *says;
     } bad[] = {
-        {{{0, 0, 0}, {0, 0, 0}, {0, 1, 0}, 0.5}, 1, 2, "apart"},
+        {{{0, 0, 0}, {0, 0, 0}, {0, 1, 0}, 0.5}, 1, 2, "must differ"},
         {{{0, 0, 1}, {0, 0, 0}, {0, 0, 2}, 0.5}, 1, 2, "along the view"},
         {{{0, 0, 1}, {0, 0, 0}, {0, 0, 0}, 0.5}, 1, 2, "along the view"},
         {{{0, NAN, 1}, {0, 0, 0}, {0, 1, 0}, 0.5}, 1, 2, "finite"},
@@ -109,7 +109,7 @@ static void bad_cameras(void **state)
         {{{0, 0, 1}, {0, 0, 0}, {0, 1, 0}, 0.5}, 0, 2, "near and far"},
         {{{0, 0, 1}, {0, 0, 0}, {0, 1, 0}, 0.5}, 2, 2, "near and far"},
         {{{0, 0, 1}, {0, 0, 0}, {0, 1, 0}, 0.5}, 1, INFINITY, "near and far"},
-        {{{0, 0, 1e200}, {0, 0, 0}, {0, 1, 0}, 0.5}, 1, 2, "apart"},
+        {{{0, 0, 1e200}, {0, 0, 0}, {0, 1, 0}, 0.5}, 1, 2, "must differ"},
     };
     char text[RENDER_TEXT];
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {

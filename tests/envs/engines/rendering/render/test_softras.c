@@ -4,8 +4,8 @@
 #include "render_cases.h"
 
 #include "engines/rendering/render/image.h"
-#include "engines/rendering/render/light.h"
-#include "engines/rendering/render/softras_internal.h"
+#include "engines/rendering/render/mesh.h"
+#include "softras_plain.h"
 
 static const softras_mode every_mode[] = {SOFTRAS_ALPHA, SOFTRAS_OVER, SOFTRAS_RGBA};
 
@@ -496,8 +496,8 @@ static void unusual(void **state)
         char text[RENDER_TEXT];
         assert_int_equal(render_report_line(&a.report, "faces", text), 1);
         assert_string_equal(text,
-                            "faces not drawn: 2 behind the camera or nearer than the near plane, 4 with "
-                            "coordinates or colours that are no numbers to draw");
+                            "faces not drawn: 2 behind the camera or in front of the near plane, 4 with "
+                            "coordinates or colours that are too large or not finite");
         softras *r = open(&o, &m);
         color[0] = NAN; /* alone concerns modes with colours */
         softras_draw(r, &c, p, color, a.image, &a.report);
@@ -577,7 +577,7 @@ static void bad_options(void **state)
     o = softras_defaults((softras_mode)3, 64);
     refused(&o, &none, "unknown mode");
     o = softras_defaults(SOFTRAS_OVER, 64);
-    refused(&o, &(render_mesh){3, 1, face}, "face 0 names vertex 3, but there are 3");
+    refused(&o, &(render_mesh){3, 1, face}, "face 0 uses vertex 3, but there are only 3");
     refused(&o, &(render_mesh){RENDER_MAX_COUNT + 1, 0, NULL}, "at most 10000000");
     o.sigma_scale = 0;
     refused(&o, &none, "sigma_scale");

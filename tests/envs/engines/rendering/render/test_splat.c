@@ -208,7 +208,7 @@ static void bad_options(void **state)
     } bad[] = {
         {{.size = 4, .cameras = 1, .opacity = 0.9, .threads = 1},
          1,
-         "4 pixels per side; allowed are 8 to 1024"},
+         "4 pixels per side; 8 to 1024 are allowed"},
         {{.size = 64, .cameras = 65, .opacity = 0.9, .threads = 1}, 1, "65 cameras"},
         {{.size = 64, .cameras = 1, .opacity = 1, .threads = 1}, 1, "opacity"},
         {{.size = 64, .cameras = 1, .opacity = 0.5, .threads = 0}, 1, "threads"},

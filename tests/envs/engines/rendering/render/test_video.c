@@ -6,7 +6,7 @@
 #include "render_cases.h"
 
 #include "engines/rendering/render/image.h"
-#include "engines/rendering/render/light.h"
+#include "engines/rendering/render/mesh.h"
 #include "engines/rendering/render/softras.h"
 
 enum { CORNERS = 8, SIDES = 12, FRAMES = 20 };

@@ -1,13 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stepwise control of the plasticine environments, with the observations of PlasticineLab (Huang et al. 2021,
- * envs/env.py): some of the particles, and the tools. */
-#include "env.h"
+/* env.c - an instance of the plasticine environments: memory, evaluation, stepwise control with the
+ * observations of PlasticineLab (Huang et al. 2021, envs/env.py: some of the particles, and the tools), names
+ * of the variables. */
+#include "engines/physics/mpm/env/env.h"
 
 #include "engines/kit/algebra/mat3.h"
-#include "stepwise.h"
-#include "sweep.h"
+#include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/mpm/env/stepwise.h"
 
+#include <diffsim/helper/env_kit.h>
+#include <math.h>
 #include <string.h>
+
+/* ---- network in the yield stress ---- */
+
+enum { INPUTS = 2 };
+
+/* Fills `out`; returns the number of hook points. */
+static uint64_t mpm_net_hooks(ds_hook *out)
+{
+    uint64_t k = 0;
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "volume", "",
+                    "Of a particle, 1 at the start: det F of the trial state of a substep, before it "
+                    "flows.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "shear", "",
+                    "Of a particle in that state: norm of the deviator of the logarithmic strain.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "yield_stress", "Pa",
+                    "Of a particle in a substep: starts as the task's value (50 to 200 Pa); values below 0 "
+                    "count as 0. The built-in targets are made without a network.");
+    return k;
+}
+
+/* The yield stress of one particle; `tape` stores its computation. */
+static double stress_of(const mpm_net *net, double volume, double shear, double *tape)
+{
+    const double in[INPUTS] = {volume, shear};
+    double stress = net->stress;
+    ds_hybrid_forward(net->hybrid, net->weights, in, &stress, tape);
+    return stress;
+}
+
+static double *tape_of(const mpm_net *net, uint32_t part)
+{
+    return net->tape + part * (net->hybrid->tape + 1);
+}
+
+static void strain(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
+                   double *out)
+{
+    const mpm_net *net = self;
+    for (size_t i = 0; i < count; i++) {
+        double stress = stress_of(net, volume[i], shear[i], tape_of(net, part));
+        out[i] = stress > 0.0 ? stress / (2.0 * net->mu) : 0.0;
+    }
+}
+
+static void strain_adjoint(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
+                           const double *strain_bar, double *volume_bar, double *shear_bar)
+{
+    const mpm_net *net = self;
+    double *tape = tape_of(net, part), *w_bar = net->w_bar + part * net->hybrid->variables;
+    for (size_t i = 0; i < count; i++) {
+        double in_bar[INPUTS] = {0.0, 0.0};
+        /* most particles do not flow in most substeps */
+        if ((strain_bar[i] > 0.0 || strain_bar[i] < 0.0) && stress_of(net, volume[i], shear[i], tape) > 0.0) {
+            double stress_bar = strain_bar[i] / (2.0 * net->mu);
+            ds_hybrid_reverse(net->hybrid, net->weights, tape, &stress_bar, w_bar, in_bar);
+        }
+        volume_bar[i] = in_bar[0];
+        shear_bar[i] = in_bar[1];
+    }
+}
+
+/* Allocates from `room`; `hybrid` must outlive the net. stress, mu: yield stress and shear modulus, Pa.
+ * Returns false without memory. */
+static bool mpm_net_open(mpm_net *net, const ds_hybrid *hybrid, double stress, double mu, ds_memory *room)
+{
+    net->yield = (mpm_yield){.self = net, .strain = strain, .adjoint = strain_adjoint};
+    net->hybrid = hybrid;
+    net->stress = stress;
+    net->mu = mu;
+    net->tape = ds_memory_doubles(room, MPM_PARTS * (hybrid->tape + 1));
+    net->w_bar = ds_memory_doubles(room, MPM_PARTS * hybrid->variables);
+    return net->tape && net->w_bar;
+}
+
+/* Sets the weights before an episode; they must stay until the episode ends. */
+static void mpm_net_begin(mpm_net *net, const double *weights)
+{
+    net->weights = weights;
+    memset(net->w_bar, 0, MPM_PARTS * net->hybrid->variables * sizeof *net->w_bar);
+}
+
+/* After an episode with gradient: adds the derivatives by the weights to grad. The sum does not depend on the
+ * number of threads. */
+static void mpm_net_gradient(const mpm_net *net, double *grad)
+{
+    const uint64_t n = net->hybrid->variables;
+    for (uint64_t i = 0; i < MPM_PARTS * n; i++) {
+        grad[i % n] += net->w_bar[i];
+    }
+}
+
+/* ---- environment interface ---- */
+
+uint64_t mpm_env_pose_size(const mpm_tool *tool)
+{
+    return tool->shape == MPM_CHOPSTICKS ? 8 : 7;
+}
+
+uint32_t mpm_env_stride(const mpm_env *env)
+{
+    uint32_t n = env->episode.sim.n_particles, wanted = env->observed_asked;
+    return n < wanted || wanted == 0 ? 1 : n / wanted;
+}
+
+uint32_t mpm_env_observed(const mpm_env *env)
+{
+    uint32_t n = env->episode.sim.n_particles, stride = mpm_env_stride(env);
+    return env->observed_asked == 0 ? 0 : (n + stride - 1) / stride;
+}
 
 uint64_t mpm_env_hooks(const void *self, ds_hook *out)
 {
@@ -24,7 +136,7 @@ ds_status mpm_env_wire(void *self)
     }
     if (!mpm_net_open(&env->net, &env->kit.hybrid, env->scene.yield_stress, sim->phases[0].material.mu,
                       &env->kit.memory)) {
-        return ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory for the networks of residual");
+        return ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory for the networks of parameter residual");
     }
     for (uint32_t k = 0; k < sim->n_phases; k++) {
         sim->phases[k].material.yield = &env->net.yield;
@@ -36,7 +148,7 @@ void mpm_env_release(void *self)
 {
     mpm_env *env = self;
     mpm_episode_free(&env->episode);
-    sight_close(&env->image.sight);
+    image_loss_close(&env->image.image_loss);
 }
 
 ds_status mpm_env_begin(void *self, uint64_t noise_key)
@@ -67,7 +179,7 @@ void mpm_env_observe(const void *self, double *obs)
     }
 }
 
-/* mpm_env_observe() backwards. */
+/* The adjoint of mpm_env_observe(). */
 static void observe_adjoint(const void *self, const double *obs_bar, mpm_particle *bar, mpm_pose *poses_bar)
 {
     const mpm_env *env = self;
@@ -104,4 +216,328 @@ ds_status mpm_env_act(void *self, uint64_t k, ds_step *io)
     mpm_env *env = self;
     (void)k;
     return mpm_stepwise_act(&env->episode, env->kit.host, io);
+}
+
+/* ---- names of the variables ----
+ *
+ * Names of the actions of the tools: "ball1.x.0" is the displacement along x, per output step, of the first
+ * ball in segment 0. */
+
+/* One component of an action. */
+typedef struct component {
+    const char *name, *unit;
+} component;
+
+static const component moves[MPM_MAX_ACTION] = {{"x", "m/step"},    {"y", "m/step"},    {"z", "m/step"},
+                                                {"rx", "rad/step"}, {"ry", "rad/step"}, {"rz", "rad/step"},
+                                                {"close", "m/step"}};
+static const component rolls[3] = {{"roll", "rad/step"}, {"turn", "rad/step"}, {"lift", "m/step"}};
+
+/* "ball", or "ball1", "ball2" ... if several tools move. */
+static void name_tool(const mpm_scene *scene, uint32_t tool, char out[DS_MAX_NAME + 1])
+{
+    static const char *const names[] = {
+        [MPM_SPHERE] = "ball", [MPM_CAPSULE] = "pen",     [MPM_CYLINDER] = "cylinder", [MPM_TORUS] = "ring",
+        [MPM_BOX] = "box",     [MPM_ROLLING_PIN] = "pin", [MPM_CHOPSTICKS] = "sticks", [MPM_LADLE] = "ladle"};
+    uint32_t moved = 0, number = 0;
+    for (uint32_t t = 0; t < scene->n_tools; t++) {
+        moved += scene->tools[t].action_dim > 0;
+        number = t == tool ? moved : number;
+    }
+    const char *name = names[scene->tools[tool].shape];
+    if (moved > 1) {
+        ds_env_variable_put(out, "%s%u", name, number);
+    } else {
+        ds_env_variable_put(out, "%s", name);
+    }
+}
+
+void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out)
+{
+    const mpm_env *env = self;
+    const mpm_scene *scene = &env->scene;
+    uint32_t dim = env->episode.action_dim, k = (uint32_t)(i % dim), t = 0;
+    while (k >= scene->tools[t].action_dim) {
+        k -= scene->tools[t++].action_dim;
+    }
+    const mpm_tool *tool = &scene->tools[t];
+    const component *c = tool->shape == MPM_ROLLING_PIN ? &rolls[k] : &moves[k];
+    name_tool(scene, t, out->group);
+    ds_env_variable_put(out->name, "%.20s.%s.%u", out->group, c->name, (unsigned)(i / dim));
+    ds_env_variable_unit(out, tool->scale[k], c->unit);
+}
+
+/* ---- scene ----
+ *
+ * Simulates an episode and records its scene: particles, tools, target and metrics. Bodies are,
+ * in this order, the soft bodies, the tools and the target. */
+
+const ds_scene_kit_label mpm_env_metrics[] = {
+    {"density", "kg"}, {"sdf", "kg m"}, {"contact_soft", "m^2"}, {"contact_hard", "m^2"}, {"iou", ""},
+    {"com_x", "m"},    {"com_y", "m"},  {"com_z", "m"},          {"sum_sq", "m^2"},       {"det_f_mean", ""},
+    {NULL, NULL}};
+
+static const char *const body_names[MPM_MAX_BODIES] = {"material",   "material_2", "material_3",
+                                                       "material_4", "material_5", "material_6",
+                                                       "material_7", "material_8"};
+static const char *const tool_names[MPM_MAX_TOOLS] = {"tool",   "tool_2", "tool_3", "tool_4",
+                                                      "tool_5", "tool_6", "tool_7", "tool_8"};
+
+static size_t cells_of(const mpm_env *env)
+{
+    size_t n = (size_t)env->episode.sim.domain.n;
+    return n * n * n;
+}
+
+static uint64_t target_of(const mpm_env *env)
+{
+    return (uint64_t)env->scene.n_bodies + env->scene.n_tools;
+}
+
+/* Points spread like the target's mass, in the cells of the nodes. */
+static bool make_target_points(mpm_env *env)
+{
+    const mpm_domain *domain = &env->episode.sim.domain;
+    const double *target = env->episode.objective.target;
+    double sum = 0.0;
+    for (size_t i = 0; i < cells_of(env); i++) {
+        sum += target[i] > 0.0 ? target[i] : 0.0;
+    }
+    sum = isfinite(sum) ? sum : 0.0;
+    mpm_spread points = {.point_mass = mpm_point_mass(domain, sum)};
+    points.count = mpm_spread_points(sum, points.point_mass);
+    env->target_points = ds_memory_doubles(&env->kit.memory, (points.count + 1) * 3);
+    points.out = env->target_points;
+    if (!points.out) {
+        return false;
+    }
+    size_t n = (size_t)domain->n;
+    for (size_t i = 0; i < cells_of(env); i++) {
+        const double node[3] = {(double)(i / (n * n)), (double)(i / n % n), (double)(i % n)};
+        mpm_spread_cell(&points, target[i] > 0.0 ? target[i] : 0.0, node, domain->dx);
+    }
+    ds_scene_kit_at(&env->kit.scene, target_of(env))->count = points.points;
+    return true;
+}
+
+static bool reserve(mpm_env *env)
+{
+    size_t frames = env->episode.steps + (size_t)1;
+    if (!env->positions) {
+        env->positions = ds_memory_doubles(&env->kit.memory, frames * env->episode.sim.n_particles * 3);
+    }
+    if (!env->poses) {
+        env->poses = ds_memory_take(&env->kit.memory, frames * (env->scene.n_tools + 1), sizeof(mpm_pose));
+    }
+    return env->positions && env->poses && (env->target_points || make_target_points(env));
+}
+
+static void keep_step(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                      const mpm_measure *m)
+{
+    mpm_env *env = context;
+    size_t count = env->episode.sim.n_particles;
+    double *x = env->positions + step * count * 3;
+    for (size_t p = 0; p < count; p++) {
+        memcpy(x + 3 * p, particles[p].x, sizeof particles[p].x);
+    }
+    memcpy(env->poses + step * (size_t)env->scene.n_tools, poses, env->scene.n_tools * sizeof(mpm_pose));
+    const double values[] = {m->density, m->sdf,    m->contact_soft, m->contact_hard, m->iou,
+                             m->com[0],  m->com[1], m->com[2],       m->sum_sq,       m->det_f_mean};
+    ds_scene_kit_measured(&env->kit.scene, step, values);
+    env->kit.scene.info.frames = step + (uint64_t)1;
+}
+
+static void put_pose(const double position[3], const double rotation[4], double out[7])
+{
+    double norm = sqrt(rotation[0] * rotation[0] + rotation[1] * rotation[1] + rotation[2] * rotation[2] +
+                       rotation[3] * rotation[3]);
+    memcpy(out, position, 3 * sizeof(double));
+    for (int k = 0; k < 4; k++) {
+        out[3 + k] = rotation[k] / norm;
+    }
+}
+
+/* The two sticks hang from the pose; each is drawn as a capsule about its own middle. */
+static void put_chopsticks(const mpm_tool *tool, const mpm_pose *pose, double out[14])
+{
+    for (int s = 0; s < 2; s++) {
+        const double middle[3] = {s == 0 ? 0.5 * pose->gap : -0.5 * pose->gap, -0.5 * tool->size[1], 0.0};
+        double at[3];
+        quat_rotate(pose->rotation, middle, at);
+        for (int d = 0; d < 3; d++) {
+            at[d] += pose->position[d];
+        }
+        put_pose(at, pose->rotation, out + 7 * s);
+    }
+}
+
+/* Poses of the shapes a tool is drawn as; returns their number. */
+static uint32_t put_tool(const mpm_tool *tool, const mpm_pose *pose, double out[14])
+{
+    if (tool->shape == MPM_CHOPSTICKS) {
+        put_chopsticks(tool, pose, out);
+        return 2;
+    }
+    put_pose(pose->position, pose->rotation, out);
+    return 1;
+}
+
+static void widen(double box[6], const double x[3], const double margin[3])
+{
+    for (int d = 0; d < 3; d++) {
+        box[d] = x[d] - margin[d] < box[d] ? x[d] - margin[d] : box[d];
+        box[3 + d] = x[d] + margin[d] > box[3 + d] ? x[d] + margin[d] : box[3 + d];
+    }
+}
+
+/* Half the edges of the axis-aligned box around a shape rotated by `rotation`. */
+static void half_extent(const mpm_tool *tool, const double rotation[4], double out[3])
+{
+    double edge[3][3];
+    for (int k = 0; k < 3; k++) {
+        const double unit[3] = {k == 0, k == 1, k == 2};
+        quat_rotate(rotation, unit, edge[k]);
+    }
+    for (int d = 0; d < 3; d++) {
+        const double *s = tool->size;
+        double along = fabs(edge[1][d]), across = sqrt(fmax(0.0, 1.0 - along * along));
+        switch (tool->shape) {
+        case MPM_SPHERE:
+            out[d] = s[0];
+            break;
+        case MPM_CYLINDER:
+            out[d] = s[0] * across + s[1] * along;
+            break;
+        case MPM_TORUS:
+            out[d] = s[0] * across + s[1];
+            break;
+        case MPM_BOX:
+            out[d] = s[0] * fabs(edge[0][d]) + s[1] * along + s[2] * fabs(edge[2][d]);
+            break;
+        default:
+            out[d] = s[0] + 0.5 * s[1] * along;
+            break;
+        }
+    }
+}
+
+static void widen_by_tool(double box[6], const mpm_tool *tool, const mpm_pose *pose)
+{
+    double at[14], half[3];
+    uint32_t count = put_tool(tool, pose, at);
+    for (uint32_t i = 0; i < count; i++) {
+        half_extent(tool, at + 7 * i + 3, half);
+        widen(box, at + 7 * i, half);
+    }
+}
+
+/* Makes the visible box hold everything of all frames. */
+static void set_box(mpm_env *env)
+{
+    ds_scene_kit *s = &env->kit.scene;
+    const double no_margin[3] = {0.0, 0.0, 0.0};
+    ds_scene_kit_reset_box(s);
+    for (size_t p = 0; p < s->info.frames * env->episode.sim.n_particles; p++) {
+        widen(s->info.box, env->positions + 3 * p, no_margin);
+    }
+    for (size_t p = 0; p < s->body[target_of(env)].count; p++) {
+        widen(s->info.box, env->target_points + 3 * p, no_margin);
+    }
+    for (size_t p = 0; p < s->info.frames * env->scene.n_tools; p++) {
+        widen_by_tool(s->info.box, &env->scene.tools[p % env->scene.n_tools], &env->poses[p]);
+    }
+    s->info.box[1] = s->info.ground; /* nothing below the floor is visible; shadows show what is in the air */
+}
+
+/* The variables of networks follow those of the episode. */
+static ds_status run(mpm_env *env, ds_eval *io, mpm_step_hook *hook)
+{
+    const ds_hybrid *hybrid = &env->kit.hybrid;
+    const uint64_t all = io->n, own = mpm_episode_dim(&env->episode);
+    if (hybrid->nets == 0) {
+        return mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+    }
+    if (all != own + hybrid->variables || !mpm_env_finite(all, io->x)) {
+        return ds_host_fail(env->kit.host, DS_E_ARG, "x must hold %llu finite numbers",
+                            (unsigned long long)(own + hybrid->variables));
+    }
+    mpm_net_begin(&env->net, io->x + own);
+    io->n = own;
+    ds_status status = mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+    io->n = all;
+    if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
+        memset(io->grad + own, 0, (all - own) * sizeof *io->grad);
+        if (io->outcome == DS_EVAL_OK) {
+            mpm_net_gradient(&env->net, io->grad + own);
+            ds_hybrid_penalty(hybrid, io->x + own, io->grad + own);
+        }
+    }
+    return status;
+}
+
+ds_status mpm_env_simulate(void *self, ds_eval *io)
+{
+    mpm_env *env = self;
+    ds_scene_kit *s = &env->kit.scene;
+    bool scene = (io->want & DS_WANT_SCENE) != 0;
+    s->info.frames = 0;
+    if (scene && !reserve(env)) {
+        return ds_host_fail(env->kit.host, DS_E_NOMEM, "no memory to store %zu frames of %u particles",
+                            env->episode.steps + (size_t)1, env->episode.sim.n_particles);
+    }
+    ds_status status = run(env, io, scene ? keep_step : NULL);
+    s->kept = status == DS_OK && s->info.frames > 0;
+    if (s->kept) {
+        set_box(env);
+    }
+    return status;
+}
+
+static void add_tool(ds_scene_kit *s, const char *name, const mpm_tool *tool)
+{
+    static const uint32_t shapes[] = {DS_BODY_SPHERE, DS_BODY_CAPSULE, DS_BODY_CYLINDER, DS_BODY_TORUS,
+                                      DS_BODY_BOX,    DS_BODY_CAPSULE, DS_BODY_CAPSULE};
+    /* the tool stores half the height of a cylinder */
+    const double size[4] = {tool->size[0], (tool->shape == MPM_CYLINDER ? 2.0 : 1.0) * tool->size[1],
+                            tool->size[2], 0.0};
+    ds_scene_kit_body(s, name, shapes[tool->shape], tool->action_dim > 0 ? DS_ROLE_TOOL : DS_ROLE_FIXED,
+                      tool->shape == MPM_CHOPSTICKS ? 2 : 1, size);
+}
+
+void mpm_env_bodies(void *self, ds_scene_kit *s)
+{
+    const mpm_env *env = self;
+    const mpm_domain *domain = &env->episode.sim.domain;
+    /* A particle stands for its share of the volume: about 8 per cell when filled. */
+    const double size[4] = {0.25 * domain->dx, 0.0, 0.0, 0.0};
+    for (uint32_t b = 0; b < env->scene.n_bodies; b++) {
+        uint32_t count = mpm_body_count(&env->scene, domain, env->particles_asked, b);
+        ds_scene_kit_at(s, ds_scene_kit_body(s, body_names[b], DS_BODY_POINTS, DS_ROLE_MATERIAL, count, size))
+            ->variety = b;
+    }
+    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
+        add_tool(s, tool_names[t], &env->scene.tools[t]);
+        ds_scene_kit_at(s, env->scene.n_bodies + t)->variety = t;
+    }
+    ds_scene_kit_body(s, "target", DS_BODY_POINTS, DS_ROLE_TARGET, 0, size); /* counted when it is created */
+    s->info.ground = 0.0;
+}
+
+void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const mpm_env *env = self;
+    const ds_scene_kit *s = &env->kit.scene;
+    if (b == target_of(env)) {
+        memcpy(out, env->target_points, s->body[b].count * 3 * sizeof(double));
+    } else if (b < env->scene.n_bodies) {
+        uint64_t first = k * env->episode.sim.n_particles;
+        for (uint64_t i = 0; i < b; i++) {
+            first += s->body[i].count;
+        }
+        memcpy(out, env->positions + 3 * first, s->body[b].count * 3 * sizeof(double));
+    } else {
+        uint64_t t = b - env->scene.n_bodies;
+        put_tool(&env->scene.tools[t], &env->poses[k * env->scene.n_tools + t], out);
+    }
 }

@@ -1,13 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the plasticine environment plugins share: parameters, the functions of the environment interface and
- * the scene extension. A task file holds an mpm_task and a descriptor, and ends with MPM_DEFINE_ENV. */
+/* env.h - shared code of the plasticine environment plugins: instances, parameters, and the functions of the
+ * environment interface. A task file holds an mpm_task and a descriptor, and ends with MPM_DEFINE_ENV. */
 #ifndef MPM_ENV_H
 #define MPM_ENV_H
 
-#include "env_params.h"
-#include "env_scene.h"
+#include "engines/physics/mpm/env/episode.h"
+#include "engines/physics/mpm/sim/material.h"
+#include "engines/physics/mpm/sim/target.h"
+#include "engines/rendering/observation/comparison.h"
 
-/* The functions of a task's table; read() is mpm_env_configure() for the task. */
+#include <diffsim/helper/env_kit.h>
+#include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/memory.h>
+#include <stdbool.h>
+
+/* ---- loss = image ---- */
+
+typedef struct mpm_image {
+    image_loss image_loss;
+    uint32_t first, count; /* the observed particles */
+    uint32_t shown;        /* step of the last drawn state */
+} mpm_image;
+
+/* Sets the loss of an episode in these modes; does nothing unless image_loss.wanted is set. `image` must
+ * outlive the episode. */
+void mpm_image_goal(mpm_image *image, mpm_goal *goal, mpm_episode_spec *spec);
+
+/* Prepares particles first .. first + count - 1 of an episode that exists, and its target, a cloud of points.
+ * Sets image_loss.radius if it is 0. Reports failures to the host. */
+ds_status mpm_image_open(mpm_image *image, const mpm_episode *e, uint32_t first, uint32_t count,
+                         image_loss_points target, const ds_host *host);
+
+/* ---- network in the yield stress ----
+ *
+ * A network in the yield stress of the plasticine: hook points and the callbacks of the simulation.
+ * Source of the wiring: E. Heiden et al., "NeuralSim", ICRA 2021; its place is our choice. */
+
+typedef struct mpm_net {
+    mpm_yield yield; /* for mpm_material.yield */
+    const ds_hybrid *hybrid;
+    double stress, mu; /* Pa, of the scene */
+    const double *weights;
+    double *tape;  /* [MPM_PARTS][hybrid->tape] */
+    double *w_bar; /* [MPM_PARTS][hybrid->variables] */
+} mpm_net;
+
+/* ---- instances ---- */
+
+typedef struct mpm_task {
+    mpm_scene scene;
+    /* Changes the scene for variant 1..5 if more than the target differs; may be NULL. */
+    void (*vary)(mpm_scene *scene, uint32_t variant);
+    /* The built-in targets: the actions that make them, [MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][action_dim],
+     * and the file next to the plugin that holds the results; or, if that is NULL, where the particles go. */
+    const double *moves;
+    const char *target_file;
+    mpm_place *place;
+} mpm_task;
+
+typedef struct mpm_env {
+    ds_env_kit kit;  /* first */
+    mpm_scene scene; /* the task's scene, for this variant */
+    mpm_episode episode;
+    mpm_image image;          /* loss = image */
+    mpm_net net;              /* a network in the yield stress, if wired */
+    uint32_t particles_asked; /* parameter `particles` */
+    uint32_t observed_asked;  /* parameter `observed` */
+    /* Drawn data of the last episode, if a scene is wanted. */
+    double *positions;     /* [steps + 1][particles][3] */
+    mpm_pose *poses;       /* [steps + 1][tools] */
+    double *target_points; /* as many as the last body, the target, counts */
+} mpm_env;
+
+/* ---- parameters ---- */
+
+/* Cameras of loss = image: in front and above, and nearly on top. */
+#define MPM_CAMERAS "0,25,0,0,65,90"
+
+/* The parameters of every task. */
+extern const ds_param *const mpm_env_params[];
+
+/* Simulation parameters, for environments with other parameters than these. */
+extern const ds_param mpm_engine_param, mpm_precision_param, mpm_memory_param;
+void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec);
+
+/* Numbers of a pose: 7, or 8 if the tool has a gap. */
+uint64_t mpm_env_pose_size(const mpm_tool *tool);
+
+/* Particles 0, s, 2 s, ... are observed, with s = n / wanted as in PlasticineLab. */
+uint32_t mpm_env_stride(const mpm_env *env);
+uint32_t mpm_env_observed(const mpm_env *env);
+
+/* Fills env->scene, env->episode and env->kit from the host's parameters. */
+void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in);
+
+/* ---- scene ---- */
+
+extern const ds_scene_kit_label mpm_env_metrics[];
+void mpm_env_bodies(void *self, ds_scene_kit *s);
+void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out);
+/* The scene of an episode that diverges is recorded up to that step. */
+ds_status mpm_env_simulate(void *self, ds_eval *io);
+
+/* ---- environment interface ---- */
+
+/* Entries of a task's table; read() is mpm_env_configure() for the task. */
 ds_status mpm_env_wire(void *self);
 void mpm_env_release(void *self);
 uint64_t mpm_env_hooks(const void *self, ds_hook *out);
@@ -26,7 +123,7 @@ ds_status mpm_env_back(void *self, ds_back *io);
     "the gap of chopsticks. Rewards: minus what the segment adds to the loss; with loss=final the decrease " \
     "of the loss of the state."
 
-/* What the descriptors of PlasticineLab's tasks have in common. */
+/* Common fields of the descriptors of PlasticineLab's tasks. */
 #define MPM_PLASTICINE_DESC(id_)                                                                             \
     .struct_size = sizeof(ds_desc), .kind = DS_KIND_ENV, .flags = DS_ENV_GRADIENT, .id = id_,                \
     .version = "0.2.1", .license = "Apache-2.0",                                                             \
@@ -34,8 +131,8 @@ ds_status mpm_env_back(void *self, ds_back *io);
                 "physics, ICLR 2021",                                                                        \
     .params = mpm_env_params
 
-/* Everything that a task's plugin needs besides its description. With MPM_TASKS_ONLY the description
- * alone, under a name of its own, for programs that know all tasks (tasks.h). */
+/* Defines what a task's plugin needs in addition to its description. With MPM_TASKS_ONLY it defines the
+ * description only, under a name of its own, for programs that use all tasks (tasks.h). */
 #ifdef MPM_TASKS_ONLY
 #define MPM_DEFINE_ENV(task_, desc_)                                                                         \
     extern const mpm_task *const mpm_task_##task_;                                                           \
@@ -48,7 +145,7 @@ ds_status mpm_env_back(void *self, ds_back *io);
     {                                                                                                        \
         mpm_env_configure(self, &(task_), in);                                                               \
     }                                                                                                        \
-    SIGHT_DEFINE_CHANNELS(mpm_env, image.sight)                                                              \
+    IMAGE_LOSS_DEFINE_CHANNELS(mpm_env, image.image_loss)                                                    \
     static const ds_env_table task_table = {.size = sizeof(mpm_env),                                         \
                                             .advice = "",                                                    \
                                             .read = read_task,                                               \
@@ -66,7 +163,7 @@ ds_status mpm_env_back(void *self, ds_back *io);
                                             .act = mpm_env_act,                                              \
                                             .back_begin = mpm_env_back_begin,                                \
                                             .back = mpm_env_back,                                            \
-                                            SIGHT_TABLE};                                                    \
+                                            IMAGE_LOSS_TABLE};                                               \
     DS_ENV_KIT_DEFINE(task_table, desc_)
 #endif
 

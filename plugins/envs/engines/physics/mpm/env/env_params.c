@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters of the plasticine environments: from the host's values to an episode. */
-#include "env_params.h"
+/* env_params.c - parameters of the plasticine environments: from the host's values to an episode. */
+#include "engines/physics/mpm/env/env.h"
 
 #include "engines/kit/algebra/quaternion.h"
-#include "engines/physics/mpm/loss/distance.h"
-#include "engines/physics/mpm/loss/shape.h"
-#include "evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,69 +23,67 @@ static const char *const memory_choices[] = {"checkpoint", "store", NULL};
         .default_text = (default_), .unit = "", .doc = (doc_), .choices = (choices_),                        \
     }
 
-const ds_param mpm_engine_param = ENUM_PARAM(
-    "engine", "fast", DS_PARAM_ADVANCED, engine_choices,
-    "The vectorised engine, or the plain one it is tested against, which svd_grad=reference always "
-    "takes. precision and memory are for the fast one.");
+const ds_param mpm_engine_param =
+    ENUM_PARAM("engine", "fast", DS_PARAM_ADVANCED, engine_choices,
+               "fast: vectors and threads. scalar: the reference implementation, which svd_grad=reference "
+               "always uses. precision and memory apply to fast.");
 
-const ds_param mpm_precision_param = ENUM_PARAM(
-    "precision", "f64", 0, precision_choices,
-    "Floats of the simulation. f32 takes about two thirds of the time; losses then agree to about 1e-6 "
-    "and gradients to about 1e-3.");
+const ds_param mpm_precision_param =
+    ENUM_PARAM("precision", "f64", 0, precision_choices,
+               "Floating-point type of the simulation. f32 takes about two thirds of the time; losses then "
+               "agree to about 1e-6 and gradients to about 1e-3.");
 
 const ds_param mpm_memory_param = ENUM_PARAM(
     "memory", "checkpoint", DS_PARAM_ADVANCED, memory_choices,
-    "What is kept for the gradient: a checkpoint every 38 substeps, and of the grid and then the particles "
-    "in between as much as fits into 235 MB, or 17.5 kB for each particle where that is more (all of the "
-    "small preset), and after eight gradients as much as fits into this thread's part of a quarter of the "
-    "free memory; the rest is simulated again. Or all substeps from the first gradient on (1.2 GB for 10000 "
-    "particles). The results are the same bits.");
+    "Data stored for the gradient. checkpoint: a checkpoint every 38 substeps, and as much of the grid and "
+    "then the particles in between as fits into 235 MB, or 17.5 kB per particle if that is more (all of the "
+    "small preset), and after eight gradients as much as fits into this thread's share of a quarter of the "
+    "free memory; the rest is simulated again. store: all substeps from the first gradient on (1.2 GB for "
+    "10000 particles). Results are bit-identical.");
 
 const ds_param *const mpm_env_params[] = {
     DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),
-    DS_ARRAY(
-        "target", "",
-        "Target density: masses of the grid nodes, 64x64x64 (preset small: 32x32x32), as in PlasticineLab's "
-        ".npy files. Empty: the built-in target of the variant."),
+    DS_ARRAY("target", "",
+             "Target density: masses of the grid nodes, 64x64x64 (preset small: 32x32x32), as in "
+             "PlasticineLab's .npy files. Empty: the built-in target of the variant."),
     DS_ENUM("preset", "full", preset_choices,
             "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, 9 "
             "substeps of 2e-4 s, an eighth of the particles, 10 steps."),
     DS_INT("steps", "0", 0, 1000, "", "Output steps of an episode; 0 = 50 (preset small: 10)."),
     DS_INT("segments", "5", 1, 1000, "",
-           "Pieces of constant action, of equal length. With segments = steps the variables are "
+           "Intervals of constant action, of equal length. With segments = steps the variables are "
            "PlasticineLab's own action sequence.",
            .flags = DS_PARAM_SHAPE),
     DS_ENUM("loss", "segment_sum", loss_choices,
-            "Which states the loss sums: those at segment ends, after every step, or the last. image: what "
-            "cameras see of the material, compared with the shape of the target."),
+            "Which states the loss sums: at segment ends, after every step, or the last one. image: compares "
+            "what cameras see of the material with the shape of the target."),
     DS_REAL("softness", "666", 0, 1e6, "",
             "Tools act on nodes where exp(-softness distance) > 0.1; 0 = only inside."),
     DS_ENUM("contact", "soft", contact_choices,
-            "Contact loss: weighted mean distance of the particles to a tool, or that of the nearest one."),
+            "Contact loss: weighted mean distance of the particles to a tool, or the distance of the nearest "
+            "particle."),
     DS_REAL("weight_density", "10", 0, 1e6, "", "Weight of the density loss."),
     DS_REAL("weight_sdf", "10", 0, 1e6, "", "Weight of the distance field loss."),
     DS_REAL("weight_contact", "40", 0, 1e6, "", "Weight of the contact loss."),
     DS_INT("particles", "0", 0, 1000000, "", "Number of particles; 0 = the task's own."),
-    DS_LIST(
-        "tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",
-        "Start poses of the tools: for each x y z, quaternion w x y z, and the gap where it has one. Empty: "
-        "the task's own."),
+    DS_LIST("tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",
+            "Start poses of the tools: x y z, quaternion w x y z, and the gap if it has one, for each tool. "
+            "Empty: the task's own."),
     &(const ds_param)ENUM_PARAM(
         "contact_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,
-        "Gradient of the hard contact loss: exact, or handed to every particle as in the reference code."),
+        "Gradient of the hard contact loss: exact, or given to every particle as in the reference code."),
     &(const ds_param)ENUM_PARAM(
         "svd_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,
         "Gradient of the singular value decomposition: exact, or clamped as in the reference code."),
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
-    DS_INT(
-        "observed", "200", 0, 80000, "",
-        "Stepwise control: so many particles at least are observed, every k-th one, or all where there are "
-        "fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its record "
-        "smaller."),
-    SIGHT_PARAMS(MPM_CAMERAS),
-    SIGHT_DISC_PARAMS("half the spacing of the grid."),
+    DS_INT("observed", "200", 0, 80000, "",
+           "Stepwise control: smallest number of observed particles; every k-th one is observed, or all if "
+           "there are fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its "
+           "record smaller."),
+    IMAGE_LOSS_PARAMS(MPM_CAMERAS),
+    IMAGE_LOSS_DISC_PARAMS("half the spacing of the grid."),
     DS_HYBRID_PARAMS,
     NULL,
 };
@@ -96,23 +91,6 @@ const ds_param *const mpm_env_params[] = {
 static uint32_t get_u32(ds_param_reader *in, const char *name)
 {
     return (uint32_t)ds_param_int(in, name);
-}
-
-uint64_t mpm_env_pose_size(const mpm_tool *tool)
-{
-    return tool->shape == MPM_CHOPSTICKS ? 8 : 7;
-}
-
-uint32_t mpm_env_stride(const mpm_env *env)
-{
-    uint32_t n = env->episode.sim.n_particles, wanted = env->observed_asked;
-    return n < wanted || wanted == 0 ? 1 : n / wanted;
-}
-
-uint32_t mpm_env_observed(const mpm_env *env)
-{
-    uint32_t n = env->episode.sim.n_particles, stride = mpm_env_stride(env);
-    return env->observed_asked == 0 ? 0 : (n + stride - 1) / stride;
 }
 
 static ds_status read_tool_start(const mpm_env *env, ds_param_reader *in, mpm_pose *poses, bool *given)
@@ -129,7 +107,7 @@ static ds_status read_tool_start(const mpm_env *env, ds_param_reader *in, mpm_po
     }
     if (count != wanted) {
         return ds_host_fail(host, DS_E_PARAM,
-                            "tool_start has %llu numbers, the %u tool(s) of this task need %llu",
+                            "parameter tool_start has %llu numbers, the %u tool(s) of this task need %llu",
                             (unsigned long long)count, env->scene.n_tools, (unsigned long long)wanted);
     }
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
@@ -141,7 +119,8 @@ static ds_status read_tool_start(const mpm_env *env, ds_param_reader *in, mpm_po
         if (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] < 1e-12) {
             return ds_host_fail(
                 host, DS_E_PARAM,
-                "tool_start: the quaternion of tool %u is zero; give w x y z, for example 1 0 0 0", t + 1);
+                "parameter tool_start: the quaternion of tool %u is zero; give w x y z, for example 1 0 0 0",
+                t + 1);
         }
         quat_normalise(poses[t].rotation);
         if (tool->shape == MPM_CHOPSTICKS) {
@@ -152,7 +131,7 @@ static ds_status read_tool_start(const mpm_env *env, ds_param_reader *in, mpm_po
     return DS_OK;
 }
 
-/* The user's density, checked. */
+/* Reads and checks the user's target density. */
 static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndim, const uint64_t shape[8])
 {
     uint64_t n = (uint64_t)env->episode.sim.domain.n;
@@ -164,14 +143,15 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
                                  (unsigned long long)shape[d]);
             used += wrote > 0 ? (size_t)wrote : 0;
         }
-        return ds_host_fail(env->kit.host, DS_E_DATA, "target has shape %s, this preset needs %llux%llux%llu",
-                            given, (unsigned long long)n, (unsigned long long)n, (unsigned long long)n);
+        return ds_host_fail(env->kit.host, DS_E_DATA,
+                            "parameter target has shape %s, this preset needs %llux%llux%llu", given,
+                            (unsigned long long)n, (unsigned long long)n, (unsigned long long)n);
     }
     bool dense = false;
     for (uint64_t i = 0; i < n * n * n; i++) {
         if (!isfinite(data[i])) {
             return ds_host_fail(env->kit.host, DS_E_DATA,
-                                "target has a value that is not finite, at node (%llu, %llu, %llu)",
+                                "parameter target has a value that is not finite, at node (%llu, %llu, %llu)",
                                 (unsigned long long)(i / (n * n)), (unsigned long long)(i / n % n),
                                 (unsigned long long)(i % n));
         }
@@ -180,7 +160,7 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
     if (!dense) {
         return ds_host_fail(
             env->kit.host, DS_E_DATA,
-            "target has no node with a mass above %g; it must hold masses, not a 0..1 density",
+            "parameter target has no node with a mass above %g; it must hold masses, not a density of 0..1",
             MPM_TARGET_CELL);
     }
     mpm_result result = mpm_objective_init(&env->episode.objective, (int)n, data);
@@ -193,10 +173,10 @@ static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t
     char path[4096];
     ds_status status = host->resource(host, task->target_file, path, sizeof path, NULL);
     if (status != DS_OK) {
-        return ds_host_fail(host, DS_E_IO,
-                            "the built-in targets, %s, are not beside the plugin; reinstall, or set "
-                            "target=FILE.npy",
-                            task->target_file);
+        return ds_host_fail(
+            host, DS_E_IO,
+            "the built-in targets, %s, are missing next to the plugin; reinstall, or set target=FILE.npy",
+            task->target_file);
     }
     int n = mpm_domain_make(MPM_PRESET_FULL).n;
     double *stored = malloc((size_t)n * (size_t)n * (size_t)n * sizeof(double));
@@ -262,12 +242,12 @@ void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec)
     spec->fast.threads = in->host->threads;
 }
 
-/* What cameras see of all particles, and of the target. */
+/* Sets up the cameras' view of all particles and of the target. */
 static ds_status open_image(mpm_env *env)
 {
     const mpm_episode *e = &env->episode;
     ds_memory room = {0};
-    sight_points target;
+    image_loss_points target;
     target.p = mpm_shape_points(&e->sim.domain, e->objective.target, &room, &target.points);
     const ds_status status =
         target.p ? mpm_image_open(&env->image, e, 0, e->sim.n_particles, target, env->kit.host)
@@ -276,7 +256,7 @@ static ds_status open_image(mpm_env *env)
     return status;
 }
 
-/* What the kit is told of the episode. */
+/* Describes the episode to the kit. */
 static void describe(mpm_env *env)
 {
     const mpm_episode *e = &env->episode;
@@ -321,7 +301,7 @@ void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
     spec.scene = &env->scene;
     spec.domain = mpm_domain_make(preset);
     spec.steps = spec.steps ? spec.steps : spec.domain.steps;
-    sight_read(&env->image.sight, in, spec.loss_mode == LOSS_IMAGE, spec.steps, 0);
+    image_loss_read(&env->image.image_loss, in, spec.loss_mode == LOSS_IMAGE, spec.steps, 0);
     mpm_image_goal(&env->image, &goal, &spec);
     spec.tool_start = given ? start : NULL;
     if (in->status != DS_OK) {
@@ -341,7 +321,98 @@ void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
     env->episode.stop_context = in->host;
     describe(env);
     in->status = configure_objective(env, task, in, variant);
-    if (in->status == DS_OK && env->image.sight.wanted) {
+    if (in->status == DS_OK && env->image.image_loss.wanted) {
         in->status = open_image(env);
     }
+}
+
+/* ---- loss = image ---- */
+
+/* Copies the particles of a state to the points to draw. */
+static void gather(const mpm_image *image, const mpm_particle *particles)
+{
+    for (uint32_t p = 0; p < image->count; p++) {
+        memcpy(image->image_loss.p + 3 * (size_t)p, particles[image->first + p].x, sizeof particles->x);
+    }
+}
+
+/* Stepwise control requests losses of states that are not compared: they use the first target. */
+static uint64_t frame_of(const mpm_image *image, uint32_t step)
+{
+    const int64_t k = image_loss_frame(&image->image_loss, step);
+    return k < 0 ? 0 : (uint64_t)k;
+}
+
+/* Draws the gathered particles. */
+static mpm_result show(mpm_image *image, uint32_t step, double *loss)
+{
+    image->shown = step;
+    return image_loss_draw(&image->image_loss, frame_of(image, step), loss) == DS_OK ? MPM_OK : MPM_NO_MEMORY;
+}
+
+static mpm_result frame_loss(void *self, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
+                             double *loss)
+{
+    mpm_image *image = self;
+    (void)poses;
+    gather(image, particles);
+    return show(image, step, loss);
+}
+
+static mpm_result frame_adjoint(void *self, uint32_t step, const mpm_particle *particles,
+                                const mpm_pose *poses, mpm_particle *bar, mpm_pose *poses_bar)
+{
+    mpm_image *image = self;
+    const double *p_bar = image->image_loss.p_bar;
+    double unused;
+    (void)poses;
+    (void)poses_bar;
+    gather(image, particles);
+    /* The rewards of a sweep share the only frame: its image may show a later state. */
+    if (image->image_loss.frames == 1 && image->shown != step && show(image, step, &unused) != MPM_OK) {
+        return MPM_NO_MEMORY;
+    }
+    if (image_loss_adjoint(&image->image_loss, frame_of(image, step)) != DS_OK) {
+        return MPM_NO_MEMORY;
+    }
+    for (uint32_t p = 0; p < image->count; p++, p_bar += 3) {
+        for (int d = 0; d < 3; d++) {
+            bar[image->first + p].x[d] += p_bar[d];
+        }
+    }
+    return MPM_OK;
+}
+
+void mpm_image_goal(mpm_image *image, mpm_goal *goal, mpm_episode_spec *spec)
+{
+    if (!image->image_loss.wanted) {
+        return;
+    }
+    image->image_loss.single = spec->fast.bits == 32;
+    *goal = (mpm_goal){.self = image, .loss = frame_loss, .adjoint = frame_adjoint};
+    spec->goal = goal;
+    spec->frames = (uint32_t)image->image_loss.frames;
+    spec->loss_mode = spec->frames > 1 ? MPM_LOSS_FRAMES : MPM_LOSS_FINAL;
+}
+
+ds_status mpm_image_open(mpm_image *image, const mpm_episode *e, uint32_t first, uint32_t count,
+                         image_loss_points target, const ds_host *host)
+{
+    image_loss *s = &image->image_loss;
+    ds_memory room = {0};
+    double *start = ds_memory_doubles(&room, 3 * (size_t)count + 1);
+    image->first = first;
+    image->count = count;
+    s->radius = s->radius > 0.0 ? s->radius : 0.5 * e->sim.domain.dx;
+    for (uint32_t p = 0; start && p < count; p++) {
+        memcpy(start + 3 * (size_t)p, e->start[first + p].x, sizeof e->start->x);
+    }
+    const frames_subject subject = {.particles = count, .radius = s->radius, .opacity = s->opacity};
+    const image_loss_points seen[2] = {{count, start}, target};
+    ds_status status =
+        start ? image_loss_open(s, &subject, 2, seen, host)
+              : ds_host_fail(host, DS_E_NOMEM, "no memory for the images: reduce parameter image_size");
+    ds_memory_free(&room);
+    status = status != DS_OK ? status : image_loss_target_cloud(s, target);
+    return status != DS_OK ? status : image_loss_target_file(s);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward rollout, loss over time, and the checkpointed adjoint: the state is kept at every output step;
- * going backwards, the substeps of one output step are simulated again and then differentiated. */
-#include "episode.h"
+/* episode.c - simulation of an episode, loss over time, and the checkpointed adjoint. The scalar engine
+ * stores the state at every output step; going backwards, the substeps of one output step are simulated again
+ * and then differentiated. */
+#include "engines/physics/mpm/env/episode.h"
 
 #include "engines/kit/algebra/mat3.h"
 
+#include <diffsim/helper/fail.h>
+#include <math.h>
 #include <string.h>
 
 mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
@@ -62,12 +65,12 @@ uint32_t mpm_episode_dim(const mpm_episode *e)
     return e->segments * e->action_dim;
 }
 
-/* What a run needs of memory besides what mpm_episode_init() took. */
+/* Memory of a run in addition to that of mpm_episode_init(). */
 static mpm_result reserve(mpm_episode *e, bool gradient)
 {
     size_t count = e->sim.n_particles, substeps = (size_t)e->sim.domain.substeps;
     if (gradient &&
-        !e->loss_bar) { /* each by itself: what was had before a failure is not to be taken again */
+        !e->loss_bar) { /* one condition each, so that memory obtained before a failure is not taken again */
         e->loss_bar = ds_memory_take(&e->memory, count, sizeof *e->loss_bar);
     }
     if (gradient && !e->bar) {
@@ -206,9 +209,8 @@ mpm_result mpm_episode_state(mpm_episode *e)
     return e->fast ? mpm_fast_state(e->fast, e->now) : MPM_OK;
 }
 
-/* Of the present particles, after output step `step`, brought to e->now, `all` or positions alone: the
- * measures, where `measure` is not NULL, for which it takes all; and the loss, where it counts or comes
- * with them. */
+/* Copies the particles after output step `step` to e->now, `all` of them or positions only. Computes the
+ * measures if `measure` is not NULL (requires `all`), and the loss if it counts or comes with them. */
 static mpm_result assess(mpm_episode *e, uint32_t step, bool counts, bool all, mpm_measure *measure,
                          double *loss)
 {
@@ -242,8 +244,8 @@ static mpm_result start(mpm_episode *e, bool keep, mpm_outcome *out)
     return result;
 }
 
-/* Simulates from the state after output step `from` to that after `to`; sums the losses after
- * output step `sum_from`. */
+/* Simulates from the state after output step `from` to the state after `to`; sums the losses after output
+ * step `sum_from`. */
 static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t sum_from, bool keep,
                           mpm_step_hook *hook, void *context, mpm_outcome *out)
 {
@@ -281,7 +283,7 @@ static mpm_result forward(mpm_episode *e, uint32_t from, uint32_t to, uint32_t s
     return MPM_OK;
 }
 
-/* Simulates output step `step` (0-based) again from its checkpoint, keeping every substep. */
+/* Simulates output step `step` (0-based) again from its checkpoint and stores every substep. */
 static mpm_result repeat_step(mpm_episode *e, uint32_t step, mpm_outcome *out)
 {
     size_t count = e->sim.n_particles;
@@ -480,11 +482,73 @@ const mpm_pose *mpm_episode_poses(const mpm_episode *e, uint32_t step)
 mpm_result mpm_episode_resume(mpm_episode *e, const double *x, uint32_t from, mpm_outcome *out)
 {
     size_t count = e->sim.n_particles;
-    uint32_t begin = e->fast ? 0 : from; /* the fast engine keeps no states at output steps */
+    uint32_t begin = e->fast ? 0 : from; /* the fast engine stores no states at output steps */
     clear_outcome(out);
     e->parts.open = false;
     move_tools(e, x, 0, e->steps);
     memcpy(e->now, e->fast ? e->start : e->checkpoint + from * count, count * sizeof(mpm_particle));
     mpm_result result = start(e, false, out);
     return result == MPM_OK ? forward(e, begin, e->steps, from, false, NULL, NULL, out) : result;
+}
+
+/* ---- evaluations ---- */
+
+uint32_t mpm_env_should_stop(const void *context)
+{
+    const ds_host *host = context;
+    return host->should_stop(host);
+}
+
+bool mpm_env_finite(uint64_t n, const double *values)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        if (!isfinite(values[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void mpm_env_say_diverged(const ds_host *host, int64_t step)
+{
+    ds_host_fail(
+        host, DS_OK,
+        "in output step %lld a particle leaves the grid or the loss is not finite: move the tools less",
+        (long long)step);
+}
+
+ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,
+                          void *context)
+{
+    bool grad = (io->want & DS_WANT_GRAD) != 0;
+    if (io->n != mpm_episode_dim(e) || !mpm_env_finite(io->n, io->x)) {
+        return ds_host_fail(host, DS_E_ARG, "x must hold %u finite numbers", mpm_episode_dim(e));
+    }
+    mpm_outcome outcome;
+    mpm_result result = mpm_episode_run(e, io->x, grad ? io->grad : NULL, hook, context, &outcome);
+    if (result == MPM_STOPPED) {
+        return DS_STOPPED;
+    }
+    if (result == MPM_NO_MEMORY) {
+        return ds_host_fail(host, DS_E_NOMEM,
+                            "no memory for %u particles over %u steps%s: reduce one of them",
+                            e->sim.n_particles, e->steps, grad ? " with gradient" : "");
+    }
+    io->loss = outcome.loss;
+    io->outcome = DS_EVAL_OK;
+    io->grad_kind = grad ? DS_GRAD_ADJOINT : DS_GRAD_NONE;
+    io->bad_step = -1;
+    io->cost_steps = outcome.cost;
+    if (result == MPM_DIVERGED) {
+        io->loss = INFINITY;
+        io->outcome = DS_EVAL_DIVERGED;
+        io->bad_step = outcome.bad_step;
+        mpm_env_say_diverged(host, outcome.bad_step);
+    } else if (grad && !mpm_env_finite(io->n, io->grad)) {
+        io->outcome = DS_EVAL_BAD_GRAD;
+    }
+    if (grad && io->outcome != DS_EVAL_OK) {
+        memset(io->grad, 0, io->n * sizeof(double));
+    }
+    return DS_OK;
 }

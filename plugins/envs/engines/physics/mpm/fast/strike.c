@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tools, and floor and walls where they rub, at grid nodes. Signed distances change by no more than the
- * length of a step: so whole rectangles of nodes that are far from a tool are passed over by one look at
- * their middle, and what a search found holds until the tool has moved some way. */
-#include "strike.h"
+/* strike.c - tools, and floor and walls with friction, at grid nodes. A signed distance changes by at most
+ * the length of a step. So one evaluation in the middle can skip a whole rectangle of nodes far from a tool,
+ * and the result of a search stays valid until the tool has moved some way. */
+#include "engines/physics/mpm/fast/strike.h"
 
-#include "engines/physics/mpm/scene/tool.h"
+#include "engines/physics/mpm/sim/tool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void look(search *s, rectangle r)
     look(s, b);
 }
 
-/* Adds what was marked in a plane, and wipes the marks. */
+/* Adds the marked nodes of a plane and clears the marks. */
 static bool collect(mpm_near *near, const search *s, int plane)
 {
     int stride = s->strike->box->stride_y;
@@ -86,8 +86,8 @@ static bool collect(mpm_near *near, const search *s, int plane)
     return true;
 }
 
-/* Bound of the change of a tool's signed distance at any node of the box between two poses. Turning from
- * rotation p to q moves a point by at most 2 |q - p| times its distance to the tool's origin. */
+/* Bound of the change of a tool's signed distance at any node of the box between two poses. The rotation from
+ * p to q moves a point by at most 2 |q - p| times its distance to the tool's origin. */
 static double motion(const mpm_strike *s, const mpm_pose *from, const mpm_pose *to)
 {
     double shift = 0.0, turn = 0.0, reach = 0.0;
@@ -123,7 +123,7 @@ bool mpm_near_update(mpm_near *near, const mpm_strike *s, int from, int to, uint
     near->count = 0;
     search look_for = {
         .strike = s, .dx = s->forcing->dx, .offset = s->forcing->offset, .marks = marks, .marked = marked};
-    /* influence exp(-softness d) > 0.1, and a little for rounding */
+    /* influence exp(-softness d) > 0.1, plus a little for rounding */
     look_for.reach = 1e-9 + slack + (softness > 0.0 ? log(10.0) / softness : 0.0);
     const rectangle all = {0, 0, box->size[1], box->size[2]};
     for (int plane = from; plane < to; plane++) {
@@ -208,7 +208,7 @@ static bool strike_node(const mpm_strike *s, const mpm_kernels *kernels, void *v
     return !list || remember(list, &struck);
 }
 
-/* Nodes of the plane near floor and walls that are out of reach of the tools. */
+/* Nodes of the plane near floor and walls that the tools do not reach. */
 static bool strike_walls(const mpm_strike *s, const mpm_kernels *kernels, void *velocity, int plane,
                          const uint8_t *marks, mpm_struck_list *list)
 {

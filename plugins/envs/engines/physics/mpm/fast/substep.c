@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One substep of the fast engine, forward and adjoint: tasks for the team of threads over blocks of
+/* substep.c - one substep of the fast engine, forward and adjoint: tasks for the threads over blocks of
  * particles, then over planes of the grid. */
-#include "engine_internal.h"
+#include "engines/physics/mpm/fast/engine_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void mpm_fast_end_time(const mpm_fast *f, int phase, double begin)
     }
 }
 
-/* Lets the team do n tasks of a phase (MPM_TIME_...). */
+/* Runs n tasks of a phase (MPM_TIME_...) on the team. */
 static void run_phase(mpm_fast *f, int phase, kit_team_task *task, void *job, int n)
 {
     double begin = mpm_fast_begin_time(f);
@@ -38,9 +38,9 @@ typedef struct job {
     int kind; /* MPM_PASS_... */
     mpm_nodes nodes;
     mpm_strike strike;
-    mpm_grid_history *grid; /* NULL: not kept */
+    mpm_grid_history *grid; /* NULL: not stored */
     uint32_t local;         /* substep of the segment */
-    uint32_t ahead;         /* substep whose grid is unpacked for the next pass, to `to`; MPM_NONE: none */
+    uint32_t ahead;         /* substep whose grid is unpacked to `to` for the next pass; MPM_NONE: none */
     void *to;
     double speed[MPM_PLANE_TASKS];
     bool failed[MPM_PLANE_TASKS];
@@ -76,7 +76,7 @@ static void plane_range(const job *j, int task, int *from, int *to)
     *to = planes * (task + 1) / MPM_PLANE_TASKS;
 }
 
-/* Brings the planes of a task of one substep from where they are kept. */
+/* Unpacks the planes of a task of one substep. */
 static void unpack(const job *j, int task, uint32_t local, void *to)
 {
     const mpm_packed *kept = &j->grid->velocity[task];
@@ -95,7 +95,7 @@ static void unpack_task(void *context, int task, int member)
     unpack(j, task, j->ahead, j->to);
 }
 
-/* Particles of this substep, on a grid that is known; and the grid that the next one needs. */
+/* Particles of this substep on a known grid; also unpacks the grid of the next substep. */
 static void repeat_task(void *context, int task, int member)
 {
     const job *j = context;
@@ -106,7 +106,7 @@ static void repeat_task(void *context, int task, int member)
     }
 }
 
-/* Keeps the planes of a task. */
+/* Packs the planes of a task. */
 static bool pack(const job *j, int task)
 {
     const mpm_kernels *kernels = j->f->kernels;
@@ -203,7 +203,7 @@ static void hold(mpm_fast *f, const mpm_segment *s, uint32_t local)
     f->held = local;
 }
 
-/* Sees to it that f->velocity is that of a substep of the job's segment. */
+/* Makes f->velocity the grid of a substep of the job's segment. */
 static void ensure_velocity(mpm_fast *f, job *j, uint32_t local)
 {
     if (f->held_segment != (uint32_t)(j->segment - f->segments) || f->held != local) {
@@ -214,7 +214,7 @@ static void ensure_velocity(mpm_fast *f, job *j, uint32_t local)
     }
 }
 
-/* The particles of a substep whose grid is known. */
+/* The particles of a substep with a known grid. */
 static void repeat_step(mpm_fast *f, job *j)
 {
     if (j->local > 0) {
@@ -229,7 +229,7 @@ static void repeat_step(mpm_fast *f, job *j)
     hold(f, j->segment, j->local);
 }
 
-/* How much room the grid of a substep takes. */
+/* Records the packed size of the grid of a substep. */
 static void note_packed(mpm_fast *f, const mpm_grid_history *g, uint32_t local)
 {
     f->packed = g ? 0 : f->packed;
@@ -311,7 +311,7 @@ static void plane_adjoint_task(void *context, int task, int member)
     mpm_strike_adjoint(&j->strike, j->f->kernels, j->nodes.velocity, j->nodes.node_bar, list->nodes + start,
                        end - start, j->now_bar[task], j->next_bar[task]);
     if (j->ahead != MPM_NONE) {
-        unpack(j, task, j->ahead, j->to); /* nobody else looks at these planes in this substep */
+        unpack(j, task, j->ahead, j->to); /* no other task uses these planes in this substep */
     }
 }
 

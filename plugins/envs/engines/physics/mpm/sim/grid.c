@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grid step of the material point method (PlasticineLab: mpm_simulator.py, grid_op) and its adjoint. */
-#include "grid.h"
+/* grid.c - grid step of the material point method (PlasticineLab: mpm_simulator.py, grid_op) and its adjoint.
+ */
+#include "engines/physics/mpm/sim/grid.h"
 
 #include "engines/kit/algebra/mat3.h"
-#include "engines/physics/mpm/scene/tool.h"
+#include "engines/physics/mpm/sim/tool.h"
 
 #include <stdlib.h>
 
 static const double mass_floor = 1e-12; /* lighter nodes keep velocity 0 */
 
-/* Branches of floor and walls taken at a node, and the velocity that the Coulomb branch started from. */
+/* Branches of floor and walls taken at a node, and the velocity before the Coulomb branch. */
 typedef struct wall_state {
     bool stopped[3]; /* the velocity along this axis was set to 0 */
-    bool stuck;      /* sticky floor: all of it */
+    bool stuck;      /* sticky floor: all axes */
     bool slid;       /* Coulomb floor */
     double before[3];
 } wall_state;
@@ -107,8 +108,8 @@ static void walls(const mpm_forcing *forcing, const int i[3], double u[3], wall_
     }
 }
 
-/* u_bar: adjoint of the velocity after the walls on entry, before them on return. The axes are taken in
- * reverse; each axis has at most one branch, except that a sticky floor ends all that happened before it. */
+/* u_bar: adjoint of the velocity after the walls on entry, before them on return. The axes are processed in
+ * reverse; each axis has at most one branch, except that a sticky floor ends everything before it. */
 static void walls_adjoint(const mpm_forcing *forcing, const wall_state *state, double u_bar[3])
 {
     for (int d = 2; d >= 0; d--) {
@@ -239,7 +240,7 @@ void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t 
     double x[3];
     node_position(forcing, i, x);
     if (!with_walls && tools != 0 && (tools & (tools - 1)) == 0) {
-        uint32_t only = 0; /* nothing else happened at this node: no need to go through it forward */
+        uint32_t only = 0; /* nothing else happened at this node: its forward step need not be repeated */
         while ((tools >> only & 1) == 0) {
             only++;
         }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The background grid of one substep: mass and momentum in, velocity out, with gravity, tools, floor and
- * walls; and the adjoint of that. Only the box around the particles is cleared and visited. */
+/* grid.h - the background grid of one substep: mass and momentum in, velocity out, with gravity, tools, floor
+ * and walls; and its adjoint. Only the box around the particles is cleared and visited. */
 #ifndef MPM_GRID_H
 #define MPM_GRID_H
 
-#include "engines/physics/mpm/scene/scene.h"
+#include "engines/physics/mpm/sim/scene.h"
 
 #include <diffsim/helper/memory.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What acts on the grid besides the particles. */
+/* Forces on the grid other than those of the particles. */
 typedef struct mpm_forcing {
     double gravity[3]; /* acceleration, all factors included */
     double ground_friction;
@@ -18,11 +18,11 @@ typedef struct mpm_forcing {
     double dt;
     uint32_t n_tools;
     const mpm_tool *tools;
-    double dx; /* see mpm_domain for this and what follows */
+    double dx; /* see mpm_domain for this and the following */
     int offset, wall_low[3], wall_high[3];
 } mpm_forcing;
 
-/* A floor with this friction coefficient, or a larger one, holds what touches it. */
+/* A floor with at least this friction coefficient holds what touches it. */
 #define MPM_STICKY_FRICTION 10.0
 
 /* Is node i along axis d part of a wall or of the floor? */
@@ -32,12 +32,12 @@ static inline bool mpm_in_wall(const mpm_forcing *forcing, int d, int i)
 }
 
 /* Tools (a bit for each), then floor and walls if wanted, act on the velocity u of node i, after gravity.
- * True where anything did. */
+ * Returns whether anything did. */
 enum { MPM_ALL_TOOLS = (1 << MPM_MAX_TOOLS) - 1 };
 bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
                    const mpm_pose *now, const mpm_pose *next, double u[3]);
-/* u: the velocity before. u_bar: adjoint of the velocity after on entry, of u on return. Adds to those of
- * the poses. */
+/* u: the velocity before. u_bar: adjoint of the velocity after on entry, of u on return. Adds to the adjoints
+ * of the poses. */
 void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
                            const double u[3], const mpm_pose *now, const mpm_pose *next, double u_bar[3],
                            mpm_pose *now_bar, mpm_pose *next_bar);
@@ -52,7 +52,7 @@ typedef struct mpm_grid {
     ds_memory memory;
 } mpm_grid;
 
-/* A node that carried mass in one substep: kept for the backward pass. */
+/* A node that carried mass in one substep, recorded for the backward pass. */
 typedef struct mpm_node_record {
     uint32_t i, j, k;
     double node[4];
@@ -75,8 +75,8 @@ void mpm_grid_set_box(mpm_grid *grid, const int lower[3], const int upper[3]);
 /* Zeroes a 4-component field inside the box. */
 void mpm_grid_clear(const mpm_grid *grid, double *field);
 
-/* Velocities from momenta. `now` and `next` hold a pose per tool. Where `record` is not NULL the nodes are
- * kept in it; false when there is no memory for that. */
+/* Velocities from momenta. `now` and `next` hold a pose per tool. Records the nodes in `record` if it is not
+ * NULL; returns false if memory for that is short. */
 bool mpm_grid_update(mpm_grid *grid, const mpm_forcing *forcing, const mpm_pose *now, const mpm_pose *next,
                      mpm_grid_record *record);
 

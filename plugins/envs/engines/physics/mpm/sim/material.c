@@ -1,14 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed corotated stress and von Mises return mapping. The adjoint treats both as isotropic tensor
- * functions with divided differences in the singular values, so it is exact also where singular values
- * coincide (F = I). */
-#include "material.h"
+/* material.c - the laws of one particle: fixed corotated stress and von Mises return mapping of plasticine,
+ * elastic solid, syrup, and the singular value decomposition they need. The adjoint of plasticine treats
+ * stress and return map as isotropic tensor functions with divided differences in the singular values, so it
+ * is also exact where singular values coincide (F = I). */
+#include "engines/physics/mpm/sim/material.h"
 
 #include "engines/kit/algebra/mat3.h"
 
 #include <stdbool.h>
 
-/* Singular values below this one count as this one in the logarithmic strain. */
+/* ---- singular value decomposition ----
+ *
+ * Jacobi eigenvectors of A^T A give V; orthonormalising A V gives U (Golub and Van Loan, Matrix Computations,
+ * 8.5 and 8.6). The matrices are close to rotations, so squaring them loses no accuracy that matters. */
+
+enum { MAX_SWEEPS = 30 };
+
+/* One Jacobi rotation that zeroes m_pq of the symmetric matrix m and rotates the columns p, q of v. r is the
+ * third index. Returns false if the element is already negligible: A V then has columns orthogonal to
+ * round-off. */
+static inline bool rotate(double m[9], double v[9], int p, int q, int r)
+{
+    double app = m[4 * p], aqq = m[4 * q], apq = m[3 * p + q];
+    /* 2^-112: the cosine between the two columns of A V is below 2^-56. */
+    if (apq * apq <= 0x1p-112 * (app * aqq)) {
+        return false;
+    }
+    /* tangent of the smaller of the two angles */
+    double d = aqq - app, h = 2.0 * apq;
+    double root = sqrt(d * d + h * h);
+    double t = d < 0.0 ? h / (d - root) : h / (d + root);
+    double c = 1.0 / sqrt(t * t + 1.0);
+    double s = t * c;
+    m[4 * p] = app - t * apq;
+    m[4 * q] = aqq + t * apq;
+    m[3 * p + q] = m[3 * q + p] = 0.0;
+    double arp = m[3 * r + p], arq = m[3 * r + q];
+    m[3 * r + p] = m[3 * p + r] = c * arp - s * arq;
+    m[3 * r + q] = m[3 * q + r] = s * arp + c * arq;
+    for (int k = 0; k < 3; k++) {
+        double vp = v[3 * k + p], vq = v[3 * k + q];
+        v[3 * k + p] = c * vp - s * vq;
+        v[3 * k + q] = s * vp + c * vq;
+    }
+    return true;
+}
+
+/* Exchanges columns p and q of v and negates one of them, which keeps det V = 1. */
+static void swap_columns(double value[3], double v[9], int p, int q)
+{
+    double t = value[p];
+    value[p] = value[q];
+    value[q] = t;
+    for (int k = 0; k < 3; k++) {
+        t = v[3 * k + p];
+        v[3 * k + p] = v[3 * k + q];
+        v[3 * k + q] = -t;
+    }
+}
+
+static void eigenvectors_sorted(const double a[9], double v[9])
+{
+    double m[9];
+    mat3_tmul(a, a, m);
+    mat3_identity(v);
+    for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
+        bool any = rotate(m, v, 0, 1, 2);
+        any |= rotate(m, v, 0, 2, 1);
+        any |= rotate(m, v, 1, 2, 0);
+        if (!any) {
+            break;
+        }
+    }
+    double value[3] = {m[0], m[4], m[8]};
+    if (value[0] < value[1]) {
+        swap_columns(value, v, 0, 1);
+    }
+    if (value[0] < value[2]) {
+        swap_columns(value, v, 0, 2);
+    }
+    if (value[1] < value[2]) {
+        swap_columns(value, v, 1, 2);
+    }
+}
+
+/* Some unit vector orthogonal to the unit vector n. */
+static void any_orthogonal(const double n[3], double out[3])
+{
+    int k =
+        fabs(n[0]) <= fabs(n[1]) ? (fabs(n[0]) <= fabs(n[2]) ? 0 : 2) : (fabs(n[1]) <= fabs(n[2]) ? 1 : 2);
+    double axis[3] = {0.0, 0.0, 0.0};
+    axis[k] = 1.0;
+    vec3_cross(n, axis, out);
+    double inv = 1.0 / sqrt(vec3_dot(out, out));
+    for (int i = 0; i < 3; i++) {
+        out[i] *= inv;
+    }
+}
+
+void mpm_svd3(const double a[9], mpm_svd *out)
+{
+    eigenvectors_sorted(a, out->v);
+    double b[9];
+    mat3_mul(a, out->v, b);
+    double b0[3] = {b[0], b[3], b[6]}, b1[3] = {b[1], b[4], b[7]}, b2[3] = {b[2], b[5], b[8]};
+    double u0[3] = {1.0, 0.0, 0.0}, u1[3], u2[3];
+    double n0 = sqrt(vec3_dot(b0, b0));
+    if (n0 >= 1e-12) {
+        for (int k = 0; k < 3; k++) {
+            u0[k] = b0[k] / n0;
+        }
+    }
+    memcpy(u1, b1, sizeof u1);
+    vec3_add_scaled(u1, -vec3_dot(u0, b1), u0);
+    double n1 = sqrt(vec3_dot(u1, u1));
+    if (n1 >= 1e-12) {
+        for (int k = 0; k < 3; k++) {
+            u1[k] /= n1;
+        }
+    } else {
+        any_orthogonal(u0, u1);
+    }
+    vec3_cross(u0, u1, u2);
+    out->s[0] = n0;
+    out->s[1] = vec3_dot(u1, b1);
+    out->s[2] = vec3_dot(u2, b2);
+    for (int k = 0; k < 3; k++) {
+        out->u[3 * k] = u0[k];
+        out->u[3 * k + 1] = u1[k];
+        out->u[3 * k + 2] = u2[k];
+    }
+}
+
+/* Adds to a_bar the adjoint of A for adjoints of U, s and V. The factors 1/(sj^2 - si^2) are limited to 1e6,
+ * which loses the derivative where singular values coincide: for comparison with PlasticineLab;
+ * mpm_material_adjoint() is exact. */
+static void mpm_svd3_adjoint_clamped(const mpm_svd *svd, const double u_bar[9], const double s_bar[3],
+                                     const double v_bar[9], double a_bar[9])
+{
+    double pu[9], pv[9], x[9], t[9];
+    mat3_tmul(svd->u, u_bar, pu);
+    mat3_tmul(svd->v, v_bar, pv);
+    const double *s = svd->s;
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            if (i == j) {
+                x[3 * i + j] = s_bar[i];
+                continue;
+            }
+            double d = s[j] * s[j] - s[i] * s[i];
+            double k = 1.0 / (d >= 0.0 ? fmax(d, 1e-6) : fmin(d, -1e-6));
+            x[3 * i + j] =
+                k * ((pu[3 * i + j] - pu[3 * j + i]) * s[j] + s[i] * (pv[3 * i + j] - pv[3 * j + i]));
+        }
+    }
+    mat3_mul(svd->u, x, t);
+    mat3_mult(t, svd->v, x);
+    for (int i = 0; i < 9; i++) {
+        a_bar[i] += x[i];
+    }
+}
+
+/* ---- plasticine ---- */
+
+/* Singular values below this are replaced by it in the logarithmic strain. */
 static const double min_stretch = 0.05;
 /* Keeps the norm of the deviatoric strain differentiable at zero strain. */
 static const double strain_eps = 1e-8;
@@ -17,7 +172,7 @@ typedef struct return_map {
     bool plastic;
     double dev[3];     /* deviatoric logarithmic strain of the trial state */
     double norm;       /* its regularised norm */
-    double ratio;      /* yield strain / norm: factor on dev */
+    double ratio;      /* yield strain / norm: factor of dev */
     double volume;     /* product of the singular values, for a yield strain that depends on it */
     double stretch[3]; /* singular values after the return */
 } return_map;
@@ -58,7 +213,9 @@ static void map_back(const mpm_material *law, const double s[3], return_map *out
     }
 }
 
-void mpm_material_stress(const mpm_material *law, const mpm_svd *svd, const double f_new[9], double stress[9])
+/* Kirchhoff stress 2 mu (F - R) F^T + lambda J (J - 1) I with the rotation R of the trial state. */
+static void mpm_material_stress(const mpm_material *law, const mpm_svd *svd, const double f_new[9],
+                                double stress[9])
 {
     double r[9], diff[9];
     mat3_mult(svd->u, svd->v, r);
@@ -160,7 +317,7 @@ static void add_returned(const mpm_material *law, const return_map *map, const d
     }
 }
 
-/* The same through adjoints of U, s and V, as the original does. */
+/* The same through adjoints of U, s and V, as PlasticineLab does. */
 static void clamped_adjoint(const mpm_material *law, const mpm_svd *svd, const return_map *map,
                             const double f_bar[9], const double r_bar[9], double a_bar[9])
 {
@@ -227,4 +384,149 @@ void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const dou
             a_bar[i] += total[i];
         }
     }
+}
+
+/* ---- elastic solid and syrup ---- */
+
+/* of the elastic solid, inside its logarithm */
+static const double least_volume = 0.05;
+static const double syrup_compressed = 0.6, syrup_loose = 1.05; /* limits of J */
+
+/* 1 + dt C */
+static void velocity_step(double dt, const double c[9], double step[9])
+{
+    for (int i = 0; i < 9; i++) {
+        step[i] = dt * c[i];
+    }
+    step[0] += 1.0;
+    step[4] += 1.0;
+    step[8] += 1.0;
+}
+
+static double trace(const double m[9])
+{
+    return m[0] + m[4] + m[8];
+}
+
+/* ---- elastic ---- */
+
+static void elastic_stress(const mpm_material *law, const double f[9], double stress[9])
+{
+    double j = mat3_det(f);
+    double pressure = law->modulus * (log(j > least_volume ? j : least_volume) - 1.0);
+    mat3_mult(f, f, stress);
+    for (int i = 0; i < 9; i++) {
+        stress[i] = law->modulus * stress[i] + (i % 4 == 0 ? pressure : 0.0);
+    }
+}
+
+/* Adds to f_bar. */
+static void elastic_stress_adjoint(const mpm_material *law, const double f[9], const double stress_bar[9],
+                                   double f_bar[9])
+{
+    double left[9], right[9], cof[9];
+    mat3_mul(stress_bar, f, left);
+    mat3_tmul(stress_bar, f, right);
+    mat3_cofactor(f, cof);
+    double j = f[0] * cof[0] + f[1] * cof[1] + f[2] * cof[2];
+    double volume = j > least_volume ? law->modulus * trace(stress_bar) / j : 0.0;
+    for (int i = 0; i < 9; i++) {
+        f_bar[i] += law->modulus * (left[i] + right[i]) + volume * cof[i];
+    }
+}
+
+/* ---- syrup ---- */
+
+/* J of the next frame; *free: whether it is within its limits. */
+static double syrup_volume(double dt, const double c[9], double j, bool *free)
+{
+    double next = j * (1.0 + dt * trace(c));
+    *free = next > syrup_compressed && next < syrup_loose;
+    return clamp(next, syrup_compressed, syrup_loose);
+}
+
+static void syrup_stress(const mpm_material *law, const double c[9], double j, double stress[9])
+{
+    for (int r = 0; r < 3; r++) {
+        for (int k = 0; k < 3; k++) {
+            stress[3 * r + k] =
+                law->viscosity * (c[3 * r + k] + c[3 * k + r]) + (r == k ? law->modulus * (j - 1.0) : 0.0);
+        }
+    }
+}
+
+static void syrup_adjoint(const mpm_material *law, double dt, const double c[9], double j,
+                          const double stress_bar[9], double f_bar[9], double c_bar[9])
+{
+    bool free;
+    syrup_volume(dt, c, j, &free);
+    double next_bar = free ? f_bar[0] + law->modulus * trace(stress_bar) : 0.0;
+    for (int r = 0; r < 3; r++) {
+        for (int k = 0; k < 3; k++) {
+            c_bar[3 * r + k] = law->viscosity * (stress_bar[3 * r + k] + stress_bar[3 * k + r]) +
+                               (r == k ? next_bar * j * dt : 0.0);
+        }
+    }
+    memset(f_bar, 0, 9 * sizeof(double));
+    f_bar[0] = next_bar * (1.0 + dt * trace(c));
+}
+
+/* ---- all laws ---- */
+
+void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd,
+                double f_new[9], double stress[9])
+{
+    double step[9], a[9];
+    bool free;
+    if (law->law == MPM_SYRUP) {
+        double j = syrup_volume(dt, c, f[0], &free);
+        mat3_identity(f_new);
+        f_new[0] = j;
+        syrup_stress(law, c, j, stress);
+        return;
+    }
+    velocity_step(dt, c, step);
+    mat3_mul(step, f, a);
+    if (law->law == MPM_ELASTIC) {
+        memcpy(f_new, a, sizeof a);
+        elastic_stress(law, a, stress);
+        return;
+    }
+    mpm_svd3(a, svd);
+    mpm_material_update(law, a, svd, f_new, stress);
+}
+
+void mpm_deform_stress(const mpm_material *law, const double c[9], const mpm_svd *svd, const double f_new[9],
+                       double stress[9])
+{
+    if (law->law == MPM_SYRUP) {
+        syrup_stress(law, c, f_new[0], stress);
+    } else if (law->law == MPM_ELASTIC) {
+        elastic_stress(law, f_new, stress);
+    } else {
+        mpm_material_stress(law, svd, f_new, stress);
+    }
+}
+
+void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9],
+                        const mpm_svd *svd, const double f_new[9], const double stress_bar[9],
+                        double f_bar[9], double c_bar[9])
+{
+    double step[9], a_bar[9];
+    if (law->law == MPM_SYRUP) {
+        syrup_adjoint(law, dt, c, f[0], stress_bar, f_bar, c_bar);
+        return;
+    }
+    if (law->law == MPM_ELASTIC) {
+        memcpy(a_bar, f_bar, sizeof a_bar);
+        elastic_stress_adjoint(law, f_new, stress_bar, a_bar);
+    } else {
+        mpm_material_adjoint(law, svd, f_new, f_bar, stress_bar, a_bar);
+    }
+    velocity_step(dt, c, step);
+    mat3_mult(a_bar, f, c_bar);
+    for (int i = 0; i < 9; i++) {
+        c_bar[i] *= dt;
+    }
+    mat3_tmul(step, a_bar, f_bar);
 }

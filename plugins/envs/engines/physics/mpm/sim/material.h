@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elastoplastic law of the plasticine: fixed corotated stress (Stomakhin et al. 2012) with von Mises return
- * mapping on logarithmic strains (Gao et al. 2017), forward and adjoint, for one particle. */
+/* svd3.h - singular value decomposition of a 3x3 matrix with the sign conventions of graphics codes (both
+ * factors are rotations), and the adjoint that PlasticineLab uses for it. */
 #ifndef MPM_MATERIAL_H
 #define MPM_MATERIAL_H
 
-#include "engines/physics/mpm/scene/scene.h"
-#include "svd3.h"
+#include "engines/physics/mpm/sim/scene.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A yield strain that depends on the trial state, for particles at once: by how much it is compressed (det A;
- * 1 = not at all) and by the norm of its deviatoric logarithmic strain. `part`: who asks; different ones may
- * ask at the same time. */
+/* ---- singular value decomposition ---- */
+
+/* A = U diag(s) V^T; det U = det V = 1; s0 >= s1 >= |s2|, and s2 has the sign of det A. */
+typedef struct mpm_svd {
+    double u[9];
+    double s[3];
+    double v[9];
+} mpm_svd;
+
+void mpm_svd3(const double a[9], mpm_svd *out);
+
+/* ---- plasticine ---- */
+
+/* A yield strain that depends on the trial state, for several particles at once: on the compression (det A; 1
+ * = none) and on the norm of the deviatoric logarithmic strain. `part`: number of the caller; different
+ * callers may run at the same time. */
 typedef struct mpm_yield {
     void *self;
     void (*strain)(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
                    double *strain);
-    /* From the adjoint of these strains to those of volume and shear (written), and to what else they
+    /* From the adjoint of these strains to the adjoints of volume and shear (written), and to what else they
      * depend on. */
     void (*adjoint)(void *self, uint32_t part, size_t count, const double *volume, const double *shear,
                     const double *strain_bar, double *volume_bar, double *shear_bar);
@@ -26,12 +38,12 @@ typedef struct mpm_yield {
 enum { MPM_PARTS = 16 }; /* part is below this */
 
 typedef struct mpm_material {
-    uint32_t law;              /* MPM_PLASTICINE; what follows is for it */
+    uint32_t law;              /* MPM_PLASTICINE: the following fields apply */
     double mu, lambda;         /* Lame parameters */
     double yield_strain;       /* yield stress / (2 mu): radius of the elastic region in logarithmic strain */
-    uint32_t clamped_svd;      /* nonzero: adjoint through the clamped SVD derivative of the original */
-    double modulus, viscosity; /* elastic solid and syrup, see deform.h */
-    const mpm_yield *yield;    /* in place of yield_strain; NULL: that */
+    uint32_t clamped_svd;      /* nonzero: adjoint through PlasticineLab's clamped SVD derivative */
+    double modulus, viscosity; /* of elastic solid and syrup, see below */
+    const mpm_yield *yield;    /* replaces yield_strain unless NULL */
     uint32_t part;             /* for `yield` */
 } mpm_material;
 
@@ -42,13 +54,33 @@ mpm_material mpm_material_make(double youngs_modulus, double poisson_ratio, doub
 void mpm_material_update(const mpm_material *law, const double a[9], const mpm_svd *svd, double f_new[9],
                          double stress[9]);
 
-/* Kirchhoff stress 2 mu (F - R) F^T + lambda J (J - 1) I with the rotation R of the trial state. */
-void mpm_material_stress(const mpm_material *law, const mpm_svd *svd, const double f_new[9],
-                         double stress[9]);
-
 /* f_new: as written by mpm_material_update. f_bar: adjoint of f_new from its later uses; stress_bar: adjoint
  * of the stress. Writes the adjoint of the trial deformation gradient. */
 void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const double f_new[9],
                           const double f_bar[9], const double stress_bar[9], double a_bar[9]);
+
+/* ---- all laws ---- */
+
+/* With A = (1 + dt C) F:
+ *     plasticine  see material.h
+ *     elastic     F_new = A, stress = mu F F^T + (mu ln max(det F, 0.05) - mu) 1: neo-Hookean without a bulk
+ *                 modulus of its own, because a fluid around it takes that part (the solid of DiffTaichi's
+ *                 liquid example, Hu et al. 2020)
+ *     syrup       has only its relative volume J = f[0]: J_new = J (1 + dt tr C) within 0.6 .. 1.05,
+ *                 stress = K (J_new - 1) 1 + eta (C + C^T). The upper limit lets it come apart instead of
+ *                 pulling.
+ * c: C; f: before; svd: receives the decomposition of A that the functions below need. Writes f_new and the
+ * Kirchhoff stress. */
+void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd,
+                double f_new[9], double stress[9]);
+
+/* The stress again, from the results of mpm_deform(). */
+void mpm_deform_stress(const mpm_material *law, const double c[9], const mpm_svd *svd, const double f_new[9],
+                       double stress[9]);
+
+/* f_bar: adjoint of f_new on entry, of f on return. Writes the adjoint of C. */
+void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9],
+                        const mpm_svd *svd, const double f_new[9], const double stress_bar[9],
+                        double f_bar[9], double c_bar[9]);
 
 #endif

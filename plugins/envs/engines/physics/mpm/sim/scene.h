@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scene.h - a task: soft bodies, rigid tools and physical constants. A task file fills one mpm_scene; the
+ * rest of the engine works from it. y is up. */
+#ifndef MPM_SCENE_H
+#define MPM_SCENE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
+
+/* Material of a body, see material.h. */
+enum { MPM_PLASTICINE = 0, MPM_ELASTIC = 1, MPM_SYRUP = 2, MPM_LAWS = 3 };
+typedef struct mpm_matter {
+    /* plasticine uses the constants of the scene and the density of the domain; the others: */
+    uint32_t law;
+    double density;   /* kg/m^3 */
+    double modulus;   /* elastic: shear modulus; syrup: bulk modulus; Pa */
+    double viscosity; /* syrup; Pa s */
+} mpm_matter;
+
+/* A soft body filled with uniformly distributed particles, or with particles on a cubic lattice. */
+enum { MPM_BODY_BOX = 0, MPM_BODY_SPHERE = 1, MPM_BODY_LATTICE = 2 };
+typedef struct mpm_body {
+    uint32_t shape;
+    uint32_t count; /* particles at full size; a lattice has its own number */
+    double center[3];
+    double size[3];  /* box, lattice: edge lengths; sphere: radius in size[0] */
+    double spacing;  /* lattice: distance of neighbours; each particle has the volume spacing^3 */
+    double jitter;   /* lattice: each coordinate is off by up to this */
+    uint32_t carved; /* lattice: 1 + the number of a body whose box stays free of this one; 0 = none */
+    mpm_matter matter;
+} mpm_body;
+
+/* Shape and motion of a tool; size[] in brackets. The axis is the tool's own y axis. */
+enum {
+    MPM_SPHERE = 0,      /* [radius] */
+    MPM_CAPSULE = 1,     /* [radius, distance of the end centres] */
+    MPM_CYLINDER = 2,    /* [radius, half height] */
+    MPM_TORUS = 3,       /* [major radius, minor radius] */
+    MPM_BOX = 4,         /* [half extents] */
+    MPM_ROLLING_PIN = 5, /* a capsule that rolls, yaws and is lifted */
+    MPM_CHOPSTICKS = 6,  /* two capsules hanging down from the origin, `gap` apart */
+    MPM_LADLE = 7        /* [radius, half thickness] of a half spherical shell, open to the top */
+};
+
+typedef struct mpm_pose {
+    double position[3];
+    double rotation[4]; /* quaternion w x y z, body to world */
+    double gap;         /* chopsticks: distance of the two axes; else unused */
+} mpm_pose;
+
+typedef struct mpm_tool {
+    uint32_t shape;
+    /* 0: fixed. 2: moves in x and y. 3: moves. 6: moves and turns. 7: also opens and closes (chopsticks) */
+    uint32_t action_dim;
+    double size[3];
+    double friction;
+    double lower[3], upper[3];    /* bounds of the position */
+    double min_gap;               /* chopsticks: smallest gap */
+    double scale[MPM_MAX_ACTION]; /* displacement or angle per output step at action 1 */
+    mpm_pose start;
+} mpm_tool;
+
+/* Shorthand for scene descriptions. */
+#define MPM_ANYWHERE .lower = {0.0, 0.0, 0.0}, .upper = {1.0, 1.0, 1.0}
+#define MPM_UPRIGHT                                                                                          \
+    {                                                                                                        \
+        1.0, 0.0, 0.0, 0.0                                                                                   \
+    }
+/* A sphere that the action moves by up to `scale` per step along each axis. */
+#define MPM_MOVED_BALL(radius_, scale_, x_, y_, z_)                                                          \
+    {                                                                                                        \
+        .shape = MPM_SPHERE, .size = {radius_}, .friction = 0.9, MPM_ANYWHERE, .action_dim = 3,              \
+        .scale = {scale_, scale_, scale_}, .start = {                                                        \
+            .position = {x_, y_, z_},                                                                        \
+            .rotation = MPM_UPRIGHT                                                                          \
+        }                                                                                                    \
+    }
+
+typedef struct mpm_scene {
+    uint32_t n_bodies, n_tools;
+    mpm_body bodies[MPM_MAX_BODIES];
+    mpm_tool tools[MPM_MAX_TOOLS];
+    double youngs_modulus, poisson_ratio, yield_stress;
+    double gravity[3];
+    double ground_friction; /* 0 slip; below 10 Coulomb coefficient; 10 and more: sticks */
+} mpm_scene;
+
+/* Space and time discretisation. */
+typedef struct mpm_domain {
+    int n;                   /* grid nodes per axis */
+    int offset;              /* node i is at (i - offset) dx */
+    int wall_low[3];         /* nodes up to this one belong to the lower wall along an axis (y: the floor), */
+    int wall_high[3];        /* nodes up to this one belong to the lower wall along an axis (y: the floor), */
+    double low[3], high[3];  /* nodes from this one on belong to the upper one */
+    double gravity_factor;   /* on the scene's gravity */
+    int substeps;            /* positions at which particles stop */
+    uint32_t steps;          /* factor of the scene's gravity */
+    uint32_t particle_share; /* a scene's particle numbers are divided by it */
+    double dx, inv_dx;       /* node spacing and its inverse */
+    double dt;               /* seconds per substep */
+    double particle_volume;
+    double particle_mass;
+} mpm_domain;
+
+enum { MPM_PRESET_FULL = 0, MPM_PRESET_SMALL = 1 };
+mpm_domain mpm_domain_make(uint32_t preset);
+
+/* A tank with walls at 0 and `size`, a multiple of dx; particles stop `margin` before them. */
+mpm_domain mpm_domain_tank(double dx, const double size[3], double margin, double dt, int substeps,
+                           uint32_t steps);
+
+/* The state of one particle: position, velocity, affine velocity matrix (APIC) and deformation gradient.
+ * Syrup uses its relative volume J only and stores diag(J, 1, 1). */
+typedef struct mpm_particle {
+    double x[3];
+    double v[3];
+    double c[9];
+    double f[9];
+} mpm_particle;
+
+/* Particles of body b if the scene has `total` of them (0: the scene's own number / particle_share). */
+uint32_t mpm_body_count(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t b);
+uint32_t mpm_particle_count(const mpm_scene *scene, const mpm_domain *domain, uint32_t total);
+
+/* Fills the bodies, at rest and undeformed, from the random stream of `seed` (0: PlasticineLab's particles).
+ * `out` holds mpm_particle_count() particles. */
+void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t seed,
+                        mpm_particle *out);
+
+uint32_t mpm_action_dim(const mpm_scene *scene);
+
+/* ---- random numbers ----
+ *
+ * The Mersenne Twister stream of numpy.random.RandomState (numpy's frozen "legacy" generator),
+ * from which PlasticineLab draws its particles: same seed, same doubles. */
+
+typedef struct mpm_rng {
+    uint32_t key[624];
+    int index;      /* next word of key; 624: refill first */
+    bool has_gauss; /* the polar method makes two normals; the second one is stored here */
+    double gauss;
+} mpm_rng;
+
+void mpm_rng_seed(mpm_rng *rng, uint32_t seed);
+double mpm_rng_uniform(mpm_rng *rng); /* [0, 1) with 53 bits */
+double mpm_rng_gauss(mpm_rng *rng);   /* standard normal */
+
+#endif
