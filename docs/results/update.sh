@@ -12,7 +12,7 @@
 # has the particles of evaluation.ini at full size, methods_small all of particle_methods.ini, methods_all the summary of
 # methods/runs.csv and methods_small/runs.csv together; gradsim/X is examples/paper/gradsim/X.ini, of which only the means of errors and
 # distances are kept. Figures of scores are drawn anew each time. The tables stand between lines
-# `<!-- table NAME STAT FLAGS -->` and `<!-- end of table -->`; STAT and FLAGS are those of dshost table, and --no-intervals leaves
+# `<!-- table NAME STAT FLAGS -->` and `<!-- end of table -->`; STAT and FLAGS are those of dshost table (--envs selects environments), and --no-intervals leaves
 # intervals and quartiles out. The text around the numbers is written by hand.
 #
 # DSHOST  the program (./dshost)
@@ -103,9 +103,11 @@ table() {
 		case $name in methods_all) ;; gradsim/methods) files=$docs/results/$name/runs.csv ;; gradsim/*) files=$docs/results/$name.csv ;; *) files="$files $docs/results/$name/$(prefix "$x")runs.csv" ;; esac
 	done
 	[ "$name" != methods_all ] || files="$docs/results/methods/runs.csv $docs/results/methods_small/runs.csv"
+	# shellcheck disable=SC2086 # words
+	case " $* " in *" --envs "*) ;; *) set -- --envs "$(named envs 1 $inis $files)" "$@" ;; esac
 	# shellcheck disable=SC2046,SC2086 # words
 	"$dshost" table $files --stat "$stat" --format md --mark reference --no-note $(flags "$name") \
-		--envs "$(named envs 1 $inis $files)" --methods "$(named opts 2 $inis $files)" "$@"
+		--methods "$(named opts 2 $inis $files)" "$@"
 }
 
 # tables PAGE: it, with its tables made anew
