@@ -183,7 +183,7 @@ status 0 "a series is resumed" "$dshost" resume series
 [ "$(rows series/seed-5)" -eq 20 ] && [ "$(rows series/seed-6)" -eq 20 ]
 result $? "missing runs are started"
 
-refuses 6 "where seeds are to be added later, use dshost bench" "a series does not grow" "$dshost" --env analytic --opt rand --budget 20 \
+refuses 6 "to add seeds later, use dshost bench" "a series does not grow" "$dshost" --env analytic --opt rand --budget 20 \
     --runs 4 --seed 4 --out series
 cp series/seed-5/summary.json kept.json
 sed -i '/"ended"/d; /"env"/d' series/seed-5/summary.json

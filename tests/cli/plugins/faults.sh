@@ -92,7 +92,7 @@ result $? "its evaluations are saved"
 # ---- replay ----
 "$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=clock --budget 60 --pictures no --out clock >/dev/null 2>&1
 table clock >before
-refuses 4 "asks for another point.*nothing was changed" "an optimizer that is not deterministic" "$dshost" resume clock --budget 80
+refuses 4 "requests another point.*nothing was changed" "an optimizer that is not deterministic" "$dshost" resume clock --budget 80
 table clock | cmp -s - before && [ "$(field clock/summary.json evaluations)" = 60 ]
 result $? "changes nothing"
 "$dshost" --env "$faulty" --opt "$badopt" --set opt.fault=nudge --budget 60 --pictures no --out nudge >/dev/null 2>&1

@@ -595,7 +595,7 @@ static void does_not_fit(const char *optimizer, ds_search_options o)
     o.lower = narrow;
     ds_search *s = must_open(optimizer, &o);
     assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_E_DATA);
-    assert_non_null(strstr(ds_search_message(s), "asks for another point"));
+    assert_non_null(strstr(ds_search_message(s), "requests another point"));
     ds_search_close(s);
     assert_int_equal(rows_of(o.folder), rows);
     assert_true(has_text(o.folder, "summary.json", "\"ended\": \"signal\""));
