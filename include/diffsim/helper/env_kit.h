@@ -93,7 +93,7 @@
 
 typedef struct ds_env_table ds_env_table;
 
-/* Texts of one variable (diffsim/ext/variables.h); "" where there is nothing to say. */
+/* Texts of one variable (diffsim/ext/variables.h); "" = none. */
 typedef struct ds_env_variable {
     char name[DS_MAX_NAME + 1], unit[DS_MAX_NAME + 1], group[DS_MAX_NAME + 1];
 } ds_env_variable;
@@ -116,7 +116,7 @@ typedef struct ds_env_kit {
     uint64_t n_obs;     /* numbers of an observation */
     double control_dt;  /* seconds per control step */
     uint64_t max_rows;  /* rows of one call of rows(); 0 = 64 */
-    int time_limit;     /* an episode that reaches the horizon is truncated, not terminated (ext/rl.h) */
+    int time_limit;     /* an episode that reaches the horizon is truncated, not terminated (ext/steps.h) */
 
     /* Networks in the equations of motion (table entry `hook_points`); hybrid.nets is 0 where nothing is
      * wired. Their parameters are the variables n .. n + hybrid.variables - 1. */
@@ -134,8 +134,8 @@ typedef struct ds_env_kit {
 
 #define DS_ENV_KIT_CLOSED UINT64_MAX
 
-/* What is special to an environment. `self` is the instance, which begins with a ds_env_kit. An entry may be
- * NULL or 0 where its comment says so, or where a whole feature is left out. */
+/* The functions and constants of an environment. `self` is the instance, which begins with a ds_env_kit. An
+ * entry may be NULL or 0 where its comment says so, or where a whole feature is left out. */
 struct ds_env_table {
     uint64_t size;      /* bytes of an instance */
     const char *advice; /* what to do when memory is short; may be NULL; "": read() reports it itself */
@@ -147,8 +147,8 @@ struct ds_env_table {
      * and returns their number. The schema then ends with DS_HYBRID_PARAMS; io->x and io->grad hold the
      * parameters of the networks after the n other variables. May be NULL. */
     uint64_t (*hook_points)(const void *self, ds_hook *out);
-    /* Makes what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do. After a
-     * failed allocation of kit.memory it may return DS_OK: the kit looks at kit.memory.failed. */
+    /* Allocates what every episode needs; may be NULL. DS_E_NOMEM needs no message, other errors do. After a
+     * failed allocation in kit.memory it may return DS_OK: the kit checks kit.memory.failed. */
     ds_status (*allocate)(void *self);
     /* Releases what does not belong to kit.memory, also after a failed read() or allocate(); may be NULL. */
     void (*release)(void *self);
@@ -184,9 +184,9 @@ struct ds_env_table {
     void (*measure)(void *self, uint64_t k, double *out);
 
     /* Stepwise control: begins an episode; writes the observation of the present state; takes control step
-     * `k`. act() sets reward, cost_steps and loss (as if the episode ended there), the outcome where it is
-     * not DS_EVAL_OK, and `ended` (DS_STEPS_*) where the rules end the episode in this step. The kit ends an
-     * episode that reaches the horizon. */
+     * `k`. act() sets reward, cost_steps and loss (as if the episode ended there), the outcome if it is not
+     * DS_EVAL_OK, and `ended` (DS_STEPS_*) if the rules end the episode in this step. The kit ends an episode
+     * that reaches the horizon. */
     ds_status (*begin)(void *self, uint64_t noise_key);
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_step *io);
@@ -199,10 +199,10 @@ struct ds_env_table {
     ds_status (*back_begin)(void *self, uint64_t last);
     ds_status (*back)(void *self, ds_back *io);
 
-    /* Channels (diffsim/ext/channel.h): their number with these parameters; what channel i is (name, role,
-     * operations and shape are missing, the type is F64 with one dimension); the answer to a question about
-     * the episode just simulated. The kit asks for values before gradient and scene, and for products last.
-     * answer() may add to io->cost_steps, may set io->outcome, and sets ask->kind of a product. */
+    /* Channels (diffsim/ext/channel.h): their number with these parameters; the description of channel i (set
+     * name, role, operations and shape; the default is F64 with one dimension); the result of a query about
+     * the episode just simulated. The kit queries values before gradient and scene, and products last.
+     * answer() may add to io->cost_steps, may set io->outcome, and sets ask->kind for a product. */
     uint64_t (*channels)(const void *self);
     void (*channel)(const void *self, uint64_t i, ds_channel *out);
     ds_status (*answer)(void *self, ds_eval *io, ds_eval_query *ask);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/helper/env_kit.inl - the functions of env_kit.h, which includes it. */
 
-/* A function that an evaluation without questions does not need: not part of the caller's code, whose few
- * instructions then stay together. */
+/* For functions that an evaluation without queries does not call: kept out of line, so that the few
+ * instructions of the caller stay together. */
 #if defined(__GNUC__)
 #define DS_ENV_KIT_APART_ static __attribute__((noinline, unused))
 #else
 #define DS_ENV_KIT_APART_ static inline
 #endif
 
-enum { DS_ENV_KIT_ROWS = 64 }; /* kit.max_rows where read() has not set it */
+enum { DS_ENV_KIT_ROWS = 64 }; /* kit.max_rows unless read() sets it */
 
 /* ---- an instance ---- */
 
@@ -134,7 +134,7 @@ static inline ds_status ds_env_kit_bounds(void *self, uint64_t n, double *lower,
 
 /* ---- an evaluation ---- */
 
-/* Completes an episode without a loss. */
+/* Completes an episode that has no loss. */
 DS_ENV_KIT_APART_ void ds_env_kit_diverged(ds_env_kit *kit, ds_eval *io)
 {
     const ds_env_table *env = kit->env;
@@ -142,7 +142,7 @@ DS_ENV_KIT_APART_ void ds_env_kit_diverged(ds_env_kit *kit, ds_eval *io)
     if (io->bad_step < 0 && env->bad_step != NULL) {
         io->bad_step = env->bad_step(kit, io);
     }
-    if (io->bad_step < 0) { /* every state is finite, but the last one is too far away for its loss */
+    if (io->bad_step < 0) { /* all states are finite, but the last one is too far away for a finite loss */
         io->bad_step = (int64_t)kit->steps - 1;
     }
     io->loss = INFINITY;
@@ -204,7 +204,7 @@ static inline void ds_env_kit_judge_product(ds_eval *io, const ds_eval_query *as
     }
 }
 
-/* Answers the questions about values, or those about products. */
+/* Serves the queries for values, or those for products. */
 static inline ds_status ds_env_kit_answer(ds_env_kit *kit, ds_eval *io, int products)
 {
     ds_status status = DS_OK;
@@ -221,7 +221,7 @@ static inline ds_status ds_env_kit_answer(ds_env_kit *kit, ds_eval *io, int prod
     return status;
 }
 
-/* Does what an evaluation asks for besides the loss. */
+/* Does what an evaluation wants besides the loss. */
 DS_ENV_KIT_APART_ ds_status ds_env_kit_more(ds_env_kit *kit, ds_eval *io)
 {
     ds_status status = ds_env_kit_answer(kit, io, 0);
@@ -240,7 +240,7 @@ DS_ENV_KIT_APART_ void ds_env_kit_penalize(const ds_env_kit *kit, ds_eval *io)
     io->loss += ds_hybrid_penalty(&kit->hybrid, io->x + kit->n, NULL);
 }
 
-/* What comes before simulate(), and after it returned `status`. */
+/* Before simulate(), and after it returned `status`. */
 static inline void ds_env_kit_before(ds_env_kit *kit, ds_eval *io)
 {
     kit->scene.kept = 0;
@@ -385,7 +385,7 @@ static inline ds_status ds_env_kit_steps_step_one(void *self, uint64_t lane, ds_
     io->outcome = DS_EVAL_OK;
     io->ended = DS_STEPS_CONTINUES;
     const ds_status status = kit->env->act(kit, kit->next, io);
-    if (status == DS_E_ARG) { /* the action was refused and the episode has not changed */
+    if (status == DS_E_ARG) { /* the action was refused and the episode is unchanged */
         return status;
     }
     kit->next++;
@@ -517,7 +517,8 @@ static inline ds_status ds_env_kit_describe_hook(void *self, uint64_t i, ds_hook
 
 /* ---- extensions ---- */
 
-/* An extension that the kit writes: its id, the table for get_extension(), whether an environment has it. */
+/* An extension that the kit provides: its id, the table for get_extension(), and whether an environment has
+ * it. */
 typedef struct ds_env_kit_offer {
     const char *id;
     const void *table;
@@ -551,14 +552,14 @@ static inline void ds_env_kit_own_offers(const ds_env_table *env, ds_env_kit_off
     memcpy(out, offers, sizeof offers);
 }
 
-/* Does this instance have the extension, which its table has for some parameters? */
+/* Does this instance have the extension, which depends on its parameters? */
 static inline int ds_env_kit_has(const ds_env_kit *kit, const char *id)
 {
     const ds_env_table *env = kit->env;
     if (strcmp(id, DS_EXT_CHANNELS) == 0) {
         return env->channels(kit) > 0;
     }
-    /* Weights are not actions: with networks the variables are not those of control steps. */
+    /* Weights are not actions: with networks, the variables are not the actions of control steps. */
     if (strcmp(id, DS_EXT_STEPS) == 0) {
         return kit->hybrid.nets == 0;
     }
@@ -610,7 +611,8 @@ static inline void ds_env_kit_fill(ds_env_kit_plugin *p, const ds_env_table *env
     p->plugin.env = vtable;
 }
 
-/* True for the one caller that has to write, and then call ds_env_kit_written(); else waits for it. */
+/* Returns 1 to the one caller that has to write, and then call ds_env_kit_written(); makes all others wait
+ * for it. */
 static inline int ds_env_kit_must_write(atomic_uint *state)
 {
     unsigned seen = 0;

@@ -3,8 +3,8 @@
 
 /* ---- reading a wiring ---- */
 
-/* Ends the part of *text that goes to the next `mark` there and returns it without blanks around it; *text goes on
- * behind it, NULL at the end. */
+/* Cuts *text at the next `mark` and returns the part before it without surrounding blanks; *text moves after
+ * the mark, NULL at the end. */
 static inline char *ds_hybrid_part(char **text, char mark)
 {
     char *part = *text, *end = strchr(part, mark);
@@ -17,7 +17,7 @@ static inline char *ds_hybrid_part(char **text, char mark)
     return part + strspn(part, " \t\r\n");
 }
 
-/* The next word of *text, which blanks and commas end; NULL where there is none. */
+/* The next word of *text, ended by blanks or commas; NULL where there is none. */
 static inline char *ds_hybrid_word(char **text)
 {
     char *word = *text + strspn(*text, " \t\r\n,"), *end = word + strcspn(word, " \t\r\n,");
@@ -26,7 +26,7 @@ static inline char *ds_hybrid_word(char **text)
     return *word != '\0' ? word : NULL;
 }
 
-/* All hook points of a kind, for messages. */
+/* Lists all hook points of a kind, for messages. */
 static inline void ds_hybrid_names(uint64_t hooks, const ds_hook *hook, uint32_t kind, char *out, size_t size)
 {
     size_t at = 0;
@@ -42,7 +42,7 @@ static inline void ds_hybrid_names(uint64_t hooks, const ds_hook *hook, uint32_t
     }
 }
 
-/* Appends the elements that `word` names to wire[*wires]; 0 after saying why not. */
+/* Appends the elements that `word` names to wire[*wires]; returns 0 and the reason on failure. */
 static inline int ds_hybrid_connect(const char *word, uint64_t hooks, const ds_hook *hook, uint32_t kind,
                                     uint32_t *wires, uint32_t *wire, char *why)
 {
@@ -79,7 +79,7 @@ static inline int ds_hybrid_connect(const char *word, uint64_t hooks, const ds_h
     return 0;
 }
 
-/* All words of `text`; at least one. */
+/* Does this for all words of `text`, at least one. */
 static inline int ds_hybrid_connect_all(char *text, uint64_t hooks, const ds_hook *hook, uint32_t kind,
                                         uint32_t *wires, uint32_t *wire, char *why)
 {
@@ -95,7 +95,7 @@ static inline int ds_hybrid_connect_all(char *text, uint64_t hooks, const ds_hoo
     return *wires > 0;
 }
 
-/* Sizes of the hidden layers; size[0] is there. */
+/* Reads the sizes of the hidden layers; size[0] is set. */
 static inline int ds_hybrid_sizes(char *text, uint32_t *layers, uint32_t *size, char *why)
 {
     *layers = 1;
@@ -121,7 +121,7 @@ static inline int ds_hybrid_sizes(char *text, uint32_t *layers, uint32_t *size, 
 static inline int ds_hybrid_activations(char *text, uint32_t layers, uint32_t *f, char *why)
 {
     uint32_t known = 0;
-    if (*text == '\0') { /* of the hidden layers; outputs alone have none that was not asked for */
+    if (*text == '\0') { /* the default is for hidden layers: outputs alone have none unless it is given */
         f[known++] = layers > 1 ? DS_NETWORK_ELU : DS_NETWORK_IDENTITY;
     }
     for (char *word = ds_hybrid_word(&text); word != NULL; word = ds_hybrid_word(&text)) {
@@ -140,7 +140,7 @@ static inline int ds_hybrid_activations(char *text, uint32_t layers, uint32_t *f
         }
         f[known++] = a;
     }
-    if (known == 1) { /* of all hidden layers */
+    if (known == 1) { /* for all hidden layers */
         for (uint32_t l = 1; l + 1 < layers; l++) {
             f[l] = f[0];
         }
@@ -179,7 +179,7 @@ static inline int ds_hybrid_biases(char *text, uint32_t layers, uint32_t *bias, 
     return 1;
 }
 
-/* One network from its part of the wiring, which is cut into pieces. */
+/* Makes one network from its part of the wiring, which it cuts into pieces. */
 static inline int ds_hybrid_wire_net(ds_hybrid *h, char *text, uint64_t hooks, const ds_hook *hook, char *why)
 {
     static const char *const usual[] = {"5 5", "", "residual", "hidden"};
@@ -294,7 +294,7 @@ static inline double ds_hybrid_limit(const ds_hybrid *h, uint64_t i)
     return i - h->net[k].at < h->net[k].net.weights ? h->weight_limit : h->bias_limit;
 }
 
-/* Initial parameters from a file of the same networks. */
+/* Reads initial parameters from a file of the same networks. */
 static inline ds_status ds_hybrid_load(ds_hybrid *h, const ds_host *host, const char *path)
 {
     ds_network net[DS_HYBRID_NETS];
@@ -329,7 +329,7 @@ static inline ds_status ds_hybrid_load(ds_hybrid *h, const ds_host *host, const 
     return DS_OK;
 }
 
-/* Draws them: how = 0 Xavier, 1 as TDS, 2 zeros. */
+/* Draws them: how = 0 Xavier, 1 as in TDS, 2 zeros. */
 static inline void ds_hybrid_draw(ds_hybrid *h, int64_t how, uint64_t seed)
 {
     for (uint32_t k = 0; how < 2 && k < h->nets; k++) {

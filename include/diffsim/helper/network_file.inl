@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diffsim/helper/network_file.inl - the functions of network_file.h, which includes it. */
 
-/* A text that is read word by word. A file ends where `at` is `end`; `word` is "" there, and behind the first
- * mistake. */
+/* A text read word by word. `word` is "" at the end of the text and after the first mistake. */
 typedef struct ds_network_words {
     const char *at, *end;
     unsigned line;                   /* of `word`, from 1 */
-    char word[DS_NETWORK_FILE_WORD]; /* what has been read last */
+    char word[DS_NETWORK_FILE_WORD]; /* the last word read */
     char *why;                       /* DS_NETWORK_FILE_TEXT bytes; "" so far */
 } ds_network_words;
 
-/* Notes what is wrong, if it is the first mistake: with the word that was read last. */
+/* Records the first mistake, with the last word read. */
 static inline void ds_network_words_bad(ds_network_words *t, const char *what)
 {
     if (t->why[0] == '\0') {
@@ -21,7 +20,7 @@ static inline void ds_network_words_bad(ds_network_words *t, const char *what)
     t->word[0] = '\0';
 }
 
-/* Goes to the next word. */
+/* Reads the next word. */
 static inline void ds_network_words_next(ds_network_words *t)
 {
     size_t length = 0;
@@ -42,7 +41,7 @@ static inline void ds_network_words_next(ds_network_words *t)
     }
 }
 
-/* Is the word that was read last `word`? Then goes on behind it. */
+/* Is the last word read `word`? Then reads the next one. */
 static inline int ds_network_words_is(ds_network_words *t, const char *word)
 {
     const int is = strcmp(t->word, word) == 0;
@@ -52,7 +51,7 @@ static inline int ds_network_words_is(ds_network_words *t, const char *word)
     return is;
 }
 
-/* The word that was read last as a number, *good = 0 where it is none or not finite. */
+/* The last word read as a number; *good = 0 where it is not a finite number. */
 static inline double ds_network_words_number(const ds_network_words *t, int *good)
 {
     char *end = NULL;
@@ -61,7 +60,7 @@ static inline double ds_network_words_number(const ds_network_words *t, int *goo
     return v;
 }
 
-/* As the number of something, at most `most`; what is no such number is a mistake. */
+/* The last word read as a count of at most `most`; anything else is a mistake. */
 static inline uint32_t ds_network_words_count(ds_network_words *t, uint32_t least, uint32_t most,
                                               const char *what)
 {
@@ -75,7 +74,7 @@ static inline uint32_t ds_network_words_count(ds_network_words *t, uint32_t leas
     return (uint32_t)v;
 }
 
-/* Reads what a network is; the word that was read last is "network". */
+/* Reads the description of a network; the last word read is "network". */
 static inline void ds_network_words_shape(ds_network_words *t, ds_network *net)
 {
     uint32_t size[DS_NETWORK_LAYERS + 1], f[DS_NETWORK_LAYERS], bias[DS_NETWORK_LAYERS + 1], sizes = 0;
@@ -134,7 +133,8 @@ static inline double *ds_network_file_parse(const char *text, size_t length, uin
             ds_network_words_bad(&t, "expected 'parameters'");
         }
         const uint64_t more = ds_network_count(&net[*count]);
-        /* A number has a digit and a blank: a file that is too short for them asks for no memory. */
+        /* A number takes at least a digit and a blank: do not allocate for more numbers than a short file can
+         * hold. */
         double *longer =
             why[0] == '\0' && more <= length ? (double *)realloc(w, (total + more) * sizeof *w) : NULL;
         w = longer != NULL ? longer : w;

@@ -18,23 +18,22 @@
  *     model = numpy.load("results/run/model.npz")
  *     model["weights"], str(model["method"])
  *
- * Types of elements are named as NumPy does:
+ * Types of elements have NumPy's names:
  *
  *     "<f8"  double       "<i8"  int64_t      "<u8"  uint64_t     "|u1"  unsigned char
  *     "<f4"  float        "<i4"  int32_t      "<u4"  uint32_t     "<Un"  n characters, uint32_t each
  *
  * Equal arrays give equal bytes: members are stored without compression and with the time 1980-01-01, so that
- * a run that was killed and goes on ends with the same file. Where memory is short, or an array cannot be
- * told (a name that is too long, too many arrays, more than 2000 MiB), nothing further is put, and finish()
- * returns 0; so one test at the end is enough. Numbers are little-endian, as this machine must be. One thread
- * at a time; different files are independent.
+ * a resumed run ends with the same file. After a failure (no memory, a name that is too long, too many
+ * arrays, more than 2000 MiB) nothing more is added and finish() returns 0, so one test at the end is enough.
+ * Numbers are little-endian, and so must the machine be. One thread at a time; different files are
+ * independent.
  *
- * What the file is: for each array a local header, its name and an .npy file; behind them the directory, a
- * central header for each array; last the end record, with which readers begin. All fields are short ones,
- * without the extensions for files of more than 4 GiB.
+ * Format: for each array a local header, its name and an .npy file; then the directory, a central header for
+ * each array; last the end record, which readers read first. All fields are the short ones, without the
+ * extensions for files of more than 4 GiB.
  *
- * Sources: NumPy, "NPY format", version 1.0; PKWARE, "APPNOTE.TXT", 6.3.
- */
+ * Sources: NumPy, "NPY format", version 1.0; PKWARE, "APPNOTE.TXT", 6.3. */
 #ifndef DIFFSIM_HELPER_NPZ_H
 #define DIFFSIM_HELPER_NPZ_H
 
@@ -48,17 +47,17 @@ enum {
     DS_NPZ_MEMBERS = 128,
     /* Bytes of a name without its ".npy". */
     DS_NPZ_NAME = 59,
-    /* Bytes that the header of an array takes at most. */
+    /* Most bytes of the header of an array. */
     DS_NPZ_HEADER = 512,
-    /* Of the shape of an array. */
+    /* Most dimensions of a shape. */
     DS_NPZ_DIMENSIONS = 8,
-    /* MiB of a file: the short fields of zip files hold them. */
+    /* Most MiB of a file: what the short fields of zip files hold. */
     DS_NPZ_LONGEST = 2000
 };
 
-/* The file so far: begins as zeros; `data` (of malloc()) and `bytes` are yours to read behind finish(),
- * the other fields nobody's. `failed` is set once, and then nothing is put any more. Of each array its
- * name with ".npy", the CRC-32 and the bytes of header and elements, and where its local header begins. */
+/* A file being made; starts as zeros. After finish(), read `data` (from malloc()) and `bytes`; the other
+ * fields are private. `failed` is set by the first failure. Each array has its name with ".npy", the CRC-32
+ * and the size of header and elements, and the offset of its local header. */
 typedef struct ds_npz_memory {
     unsigned char *data;
     uint64_t bytes, room;
@@ -70,10 +69,10 @@ typedef struct ds_npz_memory {
     } member[DS_NPZ_MEMBERS];
 } ds_npz_memory;
 
-/* The header of an .npy file: magic, version 1.0, its length in two bytes, and a dictionary of Python as
- * text, filled up with blanks to a multiple of 64 bytes so that the elements behind it are aligned. For an
- * array in C order of elements of type `descr` (see above), with at most 8 dimensions, 0 for a single
- * element; `shape` may be NULL there. Returns its length. */
+/* Writes the header of an .npy file: magic, version 1.0, its length in two bytes, and a Python dictionary as
+ * text, padded with blanks to a multiple of 64 bytes so that the elements after it are aligned. The array is
+ * in C order, has elements of type `descr` (see above) and at most 8 dimensions; 0 dimensions = a single
+ * element, `shape` may then be NULL. Returns the length of the header. */
 static inline size_t ds_npy_head(char out[DS_NPZ_HEADER], const char *descr, uint32_t ndim,
                                  const uint64_t *shape)
 {
@@ -96,12 +95,12 @@ static inline size_t ds_npy_head(char out[DS_NPZ_HEADER], const char *descr, uin
     return total;
 }
 
-/* CRC-32 of zip files (polynomial 0xedb88320, reflected), going on from `crc`, 0 at the start: that of two
- * pieces is ds_npz_crc(ds_npz_crc(0, first, n), second, m). */
+/* CRC-32 of zip files (polynomial 0xedb88320, reflected), continued from `crc`, 0 at the start: the CRC of
+ * two pieces is ds_npz_crc(ds_npz_crc(0, first, n), second, m). */
 static inline uint32_t ds_npz_crc(uint32_t crc, const void *data, uint64_t bytes)
 {
     const unsigned char *p = (const unsigned char *)data;
-    /* Of half bytes: made anew in each call, so that there is no state that threads would share. */
+    /* A table for half bytes, computed in each call, so that threads share no state. */
     uint32_t table[16];
     for (uint32_t i = 0; i < 16; i++) {
         table[i] = i;
@@ -118,8 +117,8 @@ static inline uint32_t ds_npz_crc(uint32_t crc, const void *data, uint64_t bytes
     return ~crc;
 }
 
-/* Appends bytes to the file; used by the functions below, which say what the bytes are. Room is doubled, so
- * that many small arrays cost as little as a large one. */
+/* Appends bytes to the file, for the functions below. Room is doubled, so that many small arrays cost no more
+ * than a large one. */
 static inline void ds_npz_append(ds_npz_memory *z, const void *data, uint64_t bytes)
 {
     const uint64_t most = (uint64_t)DS_NPZ_LONGEST << 20;
@@ -143,8 +142,8 @@ static inline void ds_npz_append(ds_npz_memory *z, const void *data, uint64_t by
     }
 }
 
-/* Appends numbers of one to four bytes each, the lowest byte first, as the records of zip files have them:
- * `widths` is a text with as many digits as there are numbers, "422" for one of four bytes and two of two. */
+/* Appends numbers of one to four bytes each, lowest byte first, as in zip records. `widths` has one digit per
+ * number: "422" means one of four bytes and two of two. */
 static inline void ds_npz_numbers(ds_npz_memory *z, const char *widths, const uint32_t *v)
 {
     for (; *widths != '\0'; widths++, v++) {
@@ -176,14 +175,14 @@ static inline void ds_npz_common(ds_npz_memory *z, uint32_t m)
     ds_npz_numbers(z, "2222244422", v);
 }
 
-/* Adds a copy of an array under a name of at most 59 bytes, which no other array has: elements of type
- * `descr` (see above), as many as the product of the shape, in C order. ndim = 0 is a single element,
- * whose shape may be NULL. An array may be empty, with a 0 in its shape; data may be NULL then. */
+/* Adds a copy of an array under a unique name of at most 59 bytes: elements of type `descr` (see above), as
+ * many as the product of the shape, in C order. ndim = 0 is a single element, whose shape may be NULL. With a
+ * 0 in its shape an array is empty, and data may be NULL. */
 static inline void ds_npz_put(ds_npz_memory *z, const char *name, const char *descr, uint32_t ndim,
                               const uint64_t *shape, const void *data)
 {
     char header[DS_NPZ_HEADER];
-    /* Bytes of an element, and then of all; one more than allowed where they do not fit. */
+    /* Bytes of an element, then of all; one more than allowed where they do not fit. */
     uint64_t size = strlen(descr) > 2 ? strtoull(descr + 2, NULL, 10) * (descr[1] == 'U' ? 4u : 1u) : 0;
     const uint64_t most = (uint64_t)DS_NPZ_LONGEST << 20;
     for (uint32_t k = 0; k < ndim && k < DS_NPZ_DIMENSIONS; k++) {
@@ -194,7 +193,7 @@ static inline void ds_npz_put(ds_npz_memory *z, const char *name, const char *de
         z->failed = 1;
         return;
     }
-    /* The CRC stands before what it is of, so it is computed first. */
+    /* The CRC precedes the data, so it is computed first. */
     size_t head = ds_npy_head(header, descr, ndim, shape);
     uint32_t m = z->count++;
     snprintf(z->member[m].name, sizeof z->member[m].name, "%s.npy", name);
@@ -209,9 +208,9 @@ static inline void ds_npz_put(ds_npz_memory *z, const char *name, const char *de
     ds_npz_append(z, data, size);
 }
 
-/* Adds a text of UTF-8, which ends with NUL, as a single element of type "<Un", of which str() of Python
- * makes a string: n is the number of its characters, 1 for "" (NumPy has no shorter ones, and takes the
- * zero in it for an end). Bytes that are not UTF-8 become '?'. */
+/* Adds a NUL-terminated UTF-8 text as a single element of type "<Un", which Python's str() turns into a
+ * string. n is the number of characters, but 1 for "", because NumPy has no shorter type and drops the zero.
+ * Bytes that are not UTF-8 become '?'. */
 static inline void ds_npz_put_text(ds_npz_memory *z, const char *name, const char *text)
 {
     char descr[24];
@@ -222,8 +221,9 @@ static inline void ds_npz_put_text(ds_npz_memory *z, const char *name, const cha
         z->failed = 1;
         return;
     }
-    /* A first byte tells how many more follow, which begin with the bits 10. Where they do not, the first
-     * one alone is replaced, and the next byte begins a character; the NUL at the end is no such byte. */
+    /* The first byte says how many more follow, each beginning with the bits 10. If they do not, only the
+     * first byte is replaced, and the next one begins a character. The final NUL never counts as a following
+     * byte. */
     for (uint64_t i = 0; i < bytes; n++) {
         const unsigned char c = p[i++];
         const uint32_t more = c < 0x80 ? 0u : c < 0xe0 ? 1u : c < 0xf0 ? 2u : 3u;
@@ -240,19 +240,17 @@ static inline void ds_npz_put_text(ds_npz_memory *z, const char *name, const cha
     free(points);
 }
 
-/* Writes the directory behind the arrays, and the end: 1 = data and bytes are the file, 0 = there is none,
- * because memory was short or an array could not be told. Of a central header what is behind the common
- * part is
+/* Writes the directory and the end record. Returns 1 = data and bytes are the file, 0 = an earlier call
+ * failed. After the common part a central header has
  *
  *     2  bytes of a comment                          0
  *     2  number of the disk                          0
  *     2  kind of content                             0, binary
  *     4  permissions                                 0100644 of Unix, in the upper half
- *     4  where the local header begins
+ *     4  offset of the local header
  *
- * and the end record has the numbers of this and of the first disk (0), the number of arrays on this disk
- * and on all, bytes and place of the directory, and the bytes of a comment (0).
- */
+ * and the end record has the numbers of this and of the first disk (0), the number of arrays on this disk and
+ * on all, size and offset of the directory, and the bytes of a comment (0). */
 static inline int ds_npz_finish(ds_npz_memory *z)
 {
     const uint32_t start = (uint32_t)z->bytes;
@@ -269,7 +267,7 @@ static inline int ds_npz_finish(ds_npz_memory *z)
     return !z->failed;
 }
 
-/* Releases the memory; the struct is then empty, and another file may begin. */
+/* Releases the memory. The struct is then empty and can hold another file. */
 static inline void ds_npz_free(ds_npz_memory *z)
 {
     free(z->data);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diffsim/helper/params.h - reads the parameters of a plugin one after the other, a line each, with one test
- * at the end.
+/* diffsim/helper/params.h - reads the parameters of a plugin, one line each, with one test at the end.
  *
  * Header only, optional, no part of the binary interface. In create():
  *
@@ -12,31 +11,30 @@
  *         return in.status;
  *     }
  *
- * The first failure is said to the host and kept in `status`; what is asked after it is not read any more. A
- * failure is an error of the plugin (a name that its schema does not declare, or another type) or of the
- * host; values of users are already checked against the schema.
+ * The first failure is reported to the host and kept in `status`; after it nothing more is read. A failure is
+ * an error of the plugin (its schema does not declare the name, or declares another type) or of the host; the
+ * host has already checked the user's values against the schema.
  *
- * A default that depends on another parameter is an empty LIST in the schema; its value is passed in:
+ * A default that depends on another parameter is an empty LIST in the schema; pass its value in:
  *
  *     e->speed = uphill ? 2 : 1;
  *     ds_param_values(&in, "speed", 1, &e->speed);
  *
- * What a schema cannot say, say with
+ * Check what a schema cannot express yourself, and report it by
  *
- *     in.status = ds_host_fail(host, DS_E_PARAM, ...);        (diffsim/helper/fail.h)
- */
+ *     in.status = ds_host_fail(host, DS_E_PARAM, ...);        (diffsim/helper/fail.h) */
 #ifndef DIFFSIM_HELPER_PARAMS_H
 #define DIFFSIM_HELPER_PARAMS_H
 
 #include <diffsim/helper/fail.h>
 
-/* Reads for one instance, inside of create(). */
+/* Reads for one instance, in create(). */
 typedef struct ds_param_reader {
     const ds_host *host;
-    ds_status status; /* of the first failed question; DS_OK so far */
+    ds_status status; /* of the first failed read; DS_OK so far */
 } ds_param_reader;
 
-/* Notes that the question for `name` was answered with `status`. Used by the functions below. */
+/* Records that reading `name` returned `status`. Used by the functions below. */
 static inline void ds_param_answered(ds_param_reader *in, const char *name, ds_status status)
 {
     if (status != DS_OK) {
@@ -47,7 +45,7 @@ static inline void ds_param_answered(ds_param_reader *in, const char *name, ds_s
 /* A BOOL (0 or 1), INT or ENUM (index of the choice); 0 after a failure. [instance] */
 static inline int64_t ds_param_int(ds_param_reader *in, const char *name)
 {
-    int64_t value = 0; /* a getter that fails leaves it alone */
+    int64_t value = 0; /* a getter that fails leaves it unchanged */
     if (in->status == DS_OK) {
         ds_param_answered(in, name, in->host->get_int(in->host, name, &value));
     }
@@ -85,9 +83,9 @@ static inline const double *ds_param_list(ds_param_reader *in, const char *name,
     return value;
 }
 
-/* A LIST for n variables: one value for all of them, or n. `out` keeps its n values where the list is empty,
- * so that a default may depend on other parameters, and after a failure. Another number of values is said to
- * the host as a mistake of the user. [instance] */
+/* A LIST for n variables: one value for all, or n. `out` keeps its n values where the list is empty, so that
+ * a default may depend on other parameters, and after a failure. Any other number of values is reported to
+ * the host as a user's mistake. [instance] */
 static inline void ds_param_values(ds_param_reader *in, const char *name, uint64_t n, double *out)
 {
     uint64_t count;

@@ -38,9 +38,9 @@
 extern "C" {
 #endif
 
-/* A stream at its present position. Made by ds_random_open() only; the fields are not for users, but
- * fixed-width and free of pointers, so that a stream may lie in any struct, be compared, or be copied to
- * branch off: copy and original then deliver the same numbers. There is nothing to release. */
+/* A stream at its current position. Only ds_random_open() makes one. The fields are private, but fixed-width
+ * and free of pointers, so that a stream may lie in any struct, be compared, or be copied to branch off: copy
+ * and original then deliver the same numbers. There is nothing to release. */
 typedef struct ds_random {
     uint64_t key;     /* names the stream */
     uint64_t counter; /* next block of four words */

@@ -6,11 +6,11 @@
 typedef struct ds_simple {
     ds_env_kit kit; /* first */
     const ds_simple_env *env;
-    ds_simple_episode base; /* what all episodes have in common; state, step and noise of the open one */
+    ds_simple_episode base; /* fields that all episodes share; state, step and noise of the open one */
     void *data;
     ds_simple_channel *channel;
     ds_things things;
-    double loss;            /* stepwise control: so far */
+    double loss;            /* stepwise control: the loss so far */
     ds_simple_episode *row; /* of one call of rows(): max_rows each */
     double *row_loss;
 } ds_simple;
@@ -53,7 +53,7 @@ static inline const double *ds_simple_numbers(ds_memory *memory, ds_param_reader
     return value;
 }
 
-/* Makes the data of the author. */
+/* Makes the author's data. */
 static inline void ds_simple_run_setup(ds_simple *s, ds_param_reader *in)
 {
     const ds_simple_env *env = s->env;
@@ -250,10 +250,10 @@ static inline double ds_simple_all_steps(ds_simple *s, const double *x, ds_eval 
     return s->loss;
 }
 
-/* ---- an evaluation ---- */
+/* the kit ignores it if the loss is finite */
 
-/* Is every element of every channel finite? Else the episode diverged, whether or not that channel is asked
- * for: the outcome does not depend on what is asked. */
+/* Are all elements of all channels finite? If not, the episode diverged, whichever channels are queried: the
+ * outcome does not depend on the queries. */
 static inline int ds_simple_channels_finite(const ds_simple *s)
 {
     int finite = 1;
@@ -329,7 +329,7 @@ static inline void ds_simple_describe_channel(const void *self, uint64_t i, ds_c
     ds_scene_kit_fill(out, ((const ds_simple *)self)->env->channels[i], sizeof *out);
 }
 
-/* Answers a question from what the episode has written. */
+/* Serves a query from what the episode has written. */
 static inline ds_status ds_simple_answer(void *self, ds_eval *io, ds_eval_query *ask)
 {
     const ds_simple *s = (const ds_simple *)self;

@@ -329,7 +329,7 @@ static void test_refused(void **state)
     refused("cmeas", &o, "cmaes"); /* the nearest name */
     refused("torus", &o, "torus");
     refused(NULL, &o, "missing");
-    refused("ppo", &o, "ppo needs stepwise control, which a search with ask and tell does not have; take");
+    refused("ppo", &o, "ppo needs stepwise control, which a search with ask and tell does not have; use");
     refused("cmaes", NULL, "options");
     bad.struct_size = 8;
     refused("cmaes", &bad, "struct_size");
@@ -568,7 +568,7 @@ static void test_recorded_refused(void **state)
     refused("cmaes", &other, "another value of lambda");
     other = o;
     other.budget = 10;
-    refused("cmaes", &other, "20 evaluations already");
+    refused("cmaes", &other, "already holds 20 evaluations");
     other.budget = 0;
     refused("cmaes", &other, "needs a budget");
     other = o;

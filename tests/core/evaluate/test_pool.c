@@ -240,7 +240,7 @@ static void test_batch_faults(void **state)
     fault("batch=true fault=writex share=0.1", DS_EVAL_INVALID, "changed x", 200, 60.0, 0);
     fault("batch=true fault=error share=0.1", DS_EVAL_ERROR, "did not converge", 200, 60.0, 0);
     fault("batch=true fault=diverge share=0.1", DS_EVAL_DIVERGED, "", 200, 60.0, 0);
-    fault("batch=true fault=stopped share=0.1", DS_EVAL_INVALID, "nobody asked", 200, 60.0, 0);
+    fault("batch=true fault=stopped share=0.1", DS_EVAL_INVALID, "without a request to stop", 200, 60.0, 0);
     fault("batch=true fault=loop share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
 }
 
@@ -253,7 +253,7 @@ static void test_broken_contracts(void **state)
     fault("fault=writex share=0.1", DS_EVAL_INVALID, "changed x", 200, 60.0, 0);
     fault("fault=error share=0.1", DS_EVAL_ERROR, "did not converge", 200, 60.0, 0);
     fault("fault=diverge share=0.1", DS_EVAL_DIVERGED, "", 200, 60.0, 0);
-    fault("fault=stopped share=0.1", DS_EVAL_INVALID, "nobody asked", 200, 60.0, 0);
+    fault("fault=stopped share=0.1", DS_EVAL_INVALID, "without a request to stop", 200, 60.0, 0);
 }
 
 static void test_timeouts(void **state)

@@ -207,16 +207,16 @@ static void refuses_shapes(void **state)
     ds_channels c;
     (void)state;
     plan.channel[3].ndim = 9;
-    refused("channel 3 has no shape");
+    refused("channel 3 needs a shape");
     plan.channel[3].shape[0] = 0;
-    refused("channel 3 has no shape");
+    refused("channel 3 needs a shape");
     plan.channel[3].shape[0] = DS_MAX_ELEMENTS + 1;
-    refused("channel 3 has no shape");
+    refused("channel 3 needs a shape");
     plan.channel[3].ndim = 8;
     for (int i = 0; i < 8; i++) {
         plan.channel[3].shape[i] = UINT64_MAX / 2;
     }
-    refused("channel 3 has no shape");
+    refused("channel 3 needs a shape");
     plan.channel[3].ndim = 2;
     plan.channel[3].shape[0] = plan.channel[3].shape[1] = 8192;
     take(&c);
@@ -249,7 +249,7 @@ static void takes_entries(void **state)
     memset(entry[2].doc, 'a', sizeof entry[2].doc);
     entry[3].c.shape[0] = 0;
     assert_int_not_equal(ds_channels_receive("toy", entry, c.count, &d, &e), 0);
-    assert_non_null(strstr(e.text, "channel 3 has no shape"));
+    assert_non_null(strstr(e.text, "channel 3 needs a shape"));
     assert_int_equal(strlen(d.entry[2].name), DS_MAX_NAME);
     ds_channels_clear(&d);
     entry = malloc(c.count * sizeof *entry);
@@ -445,7 +445,7 @@ static void vets_answers(void **state)
     becomes(&t, DS_EVAL_BAD_GRAD, "channel error: component of J' v 1 is not finite");
     open_answered(&t);
     t.kind[4 * KINDS] = DS_GRAD_NONE;
-    becomes(&t, DS_EVAL_BAD_GRAD, "did not say how it made the product with channel 'error'");
+    becomes(&t, DS_EVAL_BAD_GRAD, "did not set the kind of the product with channel 'error'");
     open_answered(&t);
     t.kind[4 * KINDS] = DS_GRAD_SMOOTHED + 1; /* that of a later version */
     check(&t);

@@ -472,9 +472,9 @@ static void refuses_instances(void **state)
     plan.info = DS_E_GENERIC;
     refused(4, "toy: info() failed: error (DS_E_GENERIC)");
     plan.n = 0;
-    refused(4, "toy: info() says 0 variables, 1 to ");
+    refused(4, "toy: info() returned 0 variables: 1 to ");
     plan.n = UINT64_MAX;
-    refused(4, "toy: info() says 18446744073709551615 variables");
+    refused(4, "toy: info() returned 18446744073709551615 variables");
     plan.tolerance = 1e-6;
     refused(4, "toy: info() returned tolerance 1e-06, but the descriptor lacks DS_ENV_INEXACT");
     desc.flags = DS_ENV_INEXACT;
@@ -560,7 +560,7 @@ static void vets_answers(void **state)
     plan.grad = NAN;
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "component 0 of the gradient is not finite");
     plan.kind = DS_GRAD_NONE;
-    answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "which kind");
+    answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "set the kind");
     plan.outcome = DS_EVAL_BAD_GRAD;
     plan.error = "at a kink";
     answers(DS_WANT_GRAD, DS_EVAL_BAD_GRAD, "at a kink");
@@ -772,7 +772,7 @@ static void queries_in_tables(void **state)
         const char *calls, *text;
     } cases[] = {{FAILS_NOT, DS_EVAL_OK, "e5 ", ""},
                  {FAILS_SILENT, DS_EVAL_INVALID, "e5 e1 e1 ", "channel error: element 0 is not finite"},
-                 {FAILS_KIND, DS_EVAL_BAD_GRAD, "e5 e1 e1 ", "did not say how it made the product"},
+                 {FAILS_KIND, DS_EVAL_BAD_GRAD, "e5 e1 e1 ", "did not set the kind of the product"},
                  {FAILS_OUTCOME, DS_EVAL_DIVERGED, "e5 e1 e1 ", "it fails at 0."},
                  {FAILS_STATUS, DS_EVAL_ERROR, "e5 e1 e1 e1 e1 e1 ", "it fails at 0."}};
     (void)state;
