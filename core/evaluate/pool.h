@@ -9,6 +9,7 @@
 #include <diffsim/optimizer.h>
 
 #include "config/run_options.h"
+#include "evaluate/request.h"
 #include "plugin/instance.h"
 #include "worker/supervisor.h"
 
@@ -118,14 +119,5 @@ int ds_pool_step(ds_pool *p, uint64_t count, ds_lane_step *step, ds_error *e);
 /* Goes one step backwards in `count` different lanes, in parallel; else as ds_pool_step(). A crash costs the
  * sweep of the step in hand; the other lanes of that worker are lost. */
 int ds_pool_back(ds_pool *p, uint64_t count, ds_lane_back *back, ds_error *e);
-
-/* ---- the contract ---- */
-
-enum { DS_BATCH_TEXT = 300 };
-
-/* What an optimizer may ask for: 1 where the request of ds_objective.evaluate() keeps the rules for a
- * problem, else 0 and what is wrong in `text`. */
-int ds_rows_allowed(const ds_rows *r, const ds_results *results, const ds_problem *problem,
-                    char text[DS_BATCH_TEXT]);
 
 #endif

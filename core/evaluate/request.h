@@ -23,4 +23,11 @@ typedef struct ds_request {
 int ds_request_read(ds_request *r, const ds_rows *rows, const ds_label *label, const ds_results *results,
                     char text[DS_REQUEST_TEXT]);
 
+enum { DS_BATCH_TEXT = 300 };
+
+/* Tests a request of ds_objective.evaluate() against the contract for a problem: 1 = valid, else 0 and the
+ * reason in `text`. */
+int ds_rows_allowed(const ds_rows *r, const ds_results *results, const ds_problem *problem,
+                    char text[DS_BATCH_TEXT]);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.h - what fuzz targets share: the entry point that libFuzzer and replay.c call, and an assertion that
- * stays on. */
+/* fuzz.h - for all fuzz targets: the entry point that libFuzzer and replay.c call, and an assertion that is
+ * always active. */
 #ifndef DS_TESTS_FUZZ_H
 #define DS_TESTS_FUZZ_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_descriptor.c - plugin data put together from any bytes: NULL pointers, odd texts, and sizes that say
- * less than the host expects. Every struct and text ends at a page without access, so that reading more than
- * its size allows is seen at once. What is accepted must serve: its schema gives parameters and help. */
+/* fuzz_descriptor.c - plugin data made from any bytes: NULL pointers, odd texts, and sizes smaller than the
+ * host expects. Every struct and text ends at a page without access, which catches reads beyond its size.
+ * What is accepted must work: its schema gives parameters and help. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { PAGES = 128, MOST_PARAMS = 6 };
 
-/* Bytes of the input, 0 behind its end. */
+/* Bytes of the input, 0 after its end. */
 typedef struct source {
     const uint8_t *at, *end;
     unsigned used; /* pages */
@@ -88,7 +88,7 @@ static double range(source *s, double usual)
     return choice < 200 ? usual : odd[choice % 8];
 }
 
-/* As much of a struct as its size says; the size field itself is always there. */
+/* As much of a struct as its size says; at least the size field. */
 static const void *cut(source *s, const void *data, size_t whole, uint32_t size, size_t least)
 {
     size_t n = size < least ? least : size < whole ? size : whole;
@@ -259,8 +259,8 @@ static void use(const ds_plugin *p)
     ds_params_free(made);
 }
 
-/* The descriptor as another process gets it: the same, and where a byte has
- * changed, refused or still of use. */
+/* Packs the descriptor for another process: unchanged it is the same, and with a changed byte refused or
+ * usable. */
 static void hand_over(source *s, const ds_plugin *p)
 {
     size_t size = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_ini.c - any bytes given to the reader of .ini files: settings that give themselves again when they are
- * written out, or one line with a line number that says why not. */
+/* fuzz_ini.c - any bytes given to the reader of .ini files: settings that survive writing and reading, or one
+ * line with a line number that says why not. */
 #include "config.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_png.c - any bytes given to the reader of PNG files: a picture with numbers in [0, 1], or one line
- * that says why not. Checksums are made right first, so that changes get further than to them. */
+/* fuzz_png.c - any bytes given to the reader of PNG files: an image with numbers in [0, 1], or one line that
+ * says why not. Checksums are corrected first, so that changes get past them. */
 #include "config.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(mended != NULL);
     memcpy(mended, data, size);
     mend_checksums(mended, size);
-    /* A picture of many pixels that compresses to nothing costs memory and time, not sense. */
+    /* An image of many pixels that compresses to nothing costs only memory and time. */
     if (size < 24 || (uint64_t)big_endian(mended + 16) * big_endian(mended + 20) <= 1 << 20) {
         parse(mended, size);
     }

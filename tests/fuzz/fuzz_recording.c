@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_recording.c - any bytes given to the reader of recordings: columns of numbers, or one line that says
- * where they are wrong. The checksums of an archive are made right first, so that changes get further than
- * to them. */
+ * where they are wrong. The checksums of an archive are corrected first, so that changes get past them. */
 #include "config.h"
 
 #include <math.h>
@@ -38,7 +37,7 @@ static uint32_t little(const uint8_t *at)
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Gives members that are stored as they are the checksum that they have. */
+/* Corrects the checksum of members that are stored without compression. */
 static void mend_checksums(uint8_t *data, size_t size)
 {
     for (size_t at = 0; size >= 46 && at <= size - 46; at++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_set.c - any --set assignments (separated by NUL bytes) for a schema with every type: parameters that
- * give themselves again when they are written to an .ini file, or one line that says why not. */
+ * survive writing to an .ini file and reading, or one line that says why not. */
 #include "config.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 
 enum { N = 3, TEXTS = 6 };
 
-/* Files and runs are somebody else's parsers: points are words here. */
+/* Other fuzz targets cover the parsers of files and runs: points are words here. */
 static int is_word(const char *text)
 {
     return text[0] == '\0' || strcmp(text, "start") == 0 || strcmp(text, "center") == 0 ||

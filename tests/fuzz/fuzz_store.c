@@ -23,8 +23,8 @@ static void forget(void)
     }
 }
 
-/* One thread reads, and nobody else knows the file: without SQLite's mutexes, statistics and locks there are
- * more executions in a second. What our code reads lies in guarded memory as before. */
+/* One thread reads, and no other process knows the file: without SQLite's mutexes, statistics and locks there
+ * are more executions per second. What our code reads lies in guarded memory. */
 static void begin(void)
 {
     snprintf(path, sizeof path, "%s/fuzz_store-%ld.sqlite",

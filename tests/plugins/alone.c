@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alone.c - an environment that wants a process to itself and is exact only to a tolerance, for tests of the
- * host. It allows one instance in the whole life of a process, and behaves there as an interpreter would: a
- * locale, a signal handler, a thread for ever. */
+/* alone.c - an environment that needs a process of its own and is exact only to a tolerance, for tests of the
+ * host. It allows one instance per process, and behaves like an interpreter: it sets a locale and a signal
+ * handler and keeps a thread. */
 #include <diffsim/diffsim.h>
 #include <diffsim/helper/eval.h>
 
@@ -43,7 +43,7 @@ static void *for_ever(void *arg)
 
 static ds_status create(const ds_host *host, void **out)
 {
-    const char *really = getenv("DS_TEST_WOBBLE"); /* it is not what it says */
+    const char *really = getenv("DS_TEST_WOBBLE"); /* the real error, unlike the declared tolerance */
     const char *limit = getenv("DS_TEST_LIMIT");   /* points with a larger first variable fail */
     pthread_t thread;
     env *e = calloc(1, sizeof *e);
@@ -90,7 +90,7 @@ static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, do
     return DS_OK;
 }
 
-/* Between 1 - wobble / 2 and 1 + wobble / 2, another one at every call. */
+/* A factor between 1 - wobble / 2 and 1 + wobble / 2 that differs at every call. */
 static double unsteady(env *e)
 {
     e->calls++;

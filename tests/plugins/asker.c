@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asker.c - an optimizer that asks for values, products, gradients and common noise in many combinations, for
- * tests of the host. The points of a request depend on every bit of all answers before it, so two runs have
- * the same record only where they were answered the same. It says what it got with log(), and fails where an
- * answer breaks a rule. */
+/* asker.c - an optimizer that requests values, products, gradients and common noise in many combinations, for
+ * tests of the host. The points of a request depend on every bit of all results before it, so two runs have
+ * the same record only if their results were the same. It logs what it got, and fails if a result breaks a
+ * rule. */
 #include <diffsim/ext/channel.h>
 #include <diffsim/helper/random.h>
 #include <diffsim/plugin.h>
@@ -27,7 +27,7 @@ typedef struct search {
     const ds_problem *problem;
     const ds_objective_channels *channels;
     int64_t rows, same_noise, noisy, fault;
-    uint64_t hash, number; /* of all answers; of requests */
+    uint64_t hash, number; /* of all results; of requests */
     ds_random random;
     double *x, *loss, *grad;
     uint32_t *outcome;
@@ -203,9 +203,9 @@ static void draw(search *s, request *b)
     b->results.reply = s->replies;
 }
 
-/* ---- the answers ---- */
+/* ---- the results ---- */
 
-static void take_in(search *s, const void *bytes, uint64_t count)
+static void hash_in(search *s, const void *bytes, uint64_t count)
 {
     const unsigned char *p = bytes;
     for (uint64_t i = 0; i < count; i++) {
@@ -231,8 +231,8 @@ static int is_zero(const unsigned char *p, uint64_t count)
     return count == 0;
 }
 
-/* Is the row's answer to a query what its outcome says? */
-static ds_status look_at_answer(const search *s, const request *b, uint64_t r, uint64_t i)
+/* Does the result of a row's query fit its outcome? */
+static ds_status check_result(const search *s, const request *b, uint64_t r, uint64_t i)
 {
     const ds_query *q = &s->query[i];
     const ds_reply *p = &s->reply[i];
@@ -273,13 +273,13 @@ static ds_status look_at_row(const search *s, const request *b, uint64_t r)
         return complain(s, r, "a gradient where there is none");
     }
     for (uint64_t i = 0; st == DS_OK && i < b->rows.queries; i++) {
-        st = look_at_answer(s, b, r, i);
+        st = check_result(s, b, r, i);
     }
     return st;
 }
 
-/* Common noise is common, other noise is other noise. */
-static ds_status look_at_noise(const search *s, const request *b)
+/* Rows with common noise agree, others differ. */
+static ds_status check_noise(const search *s, const request *b)
 {
     if (!s->problem->stochastic || b->label.noise == NULL || b->done < 3 || !isfinite(b->results.loss[0]) ||
         !isfinite(b->results.loss[2])) {
@@ -295,18 +295,18 @@ static ds_status look_at_noise(const search *s, const request *b)
 
 static ds_status look(search *s, const request *b)
 {
-    ds_status st = look_at_noise(s, b);
+    ds_status st = check_noise(s, b);
     char line[120];
-    take_in(s, b->results.loss, b->done * sizeof(double));
-    take_in(s, b->results.outcome, b->done * sizeof(uint32_t));
-    take_in(s, b->results.cost_steps, b->done * sizeof(uint64_t));
+    hash_in(s, b->results.loss, b->done * sizeof(double));
+    hash_in(s, b->results.outcome, b->done * sizeof(uint32_t));
+    hash_in(s, b->results.cost_steps, b->done * sizeof(uint64_t));
     if ((b->rows.want & DS_WANT_GRAD) != 0) {
-        take_in(s, b->results.grad, b->done * s->problem->n * sizeof(double));
+        hash_in(s, b->results.grad, b->done * s->problem->n * sizeof(double));
     }
     for (uint64_t i = 0; i < b->rows.queries; i++) {
         for (uint64_t r = 0; r < b->done; r++) {
-            take_in(s, (const unsigned char *)s->reply[i].out + r * s->reply[i].stride, s->reply[i].bytes);
-            take_in(s, &s->reply[i].kind[r], sizeof(uint32_t));
+            hash_in(s, (const unsigned char *)s->reply[i].out + r * s->reply[i].stride, s->reply[i].bytes);
+            hash_in(s, &s->reply[i].kind[r], sizeof(uint32_t));
         }
     }
     for (uint64_t r = 0; st == DS_OK && r < b->done; r++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* badopt.c - an optimizer that misbehaves on request after some evaluations, for tests of the host. Where it
- * behaves it walks through the box on a fixed grid of points, in batches. */
+/* badopt.c - an optimizer that misbehaves on request after some evaluations, for tests of the host. Otherwise
+ * it walks through the box on a fixed grid of points, in tables. */
 #include <diffsim/plugin.h>
 
 #include <math.h>
@@ -141,7 +141,7 @@ static ds_status spoil(search *s, ds_rows *rows, ds_results *results)
         for (;;) {
             memset(malloc(1 << 24), 1, 1 << 24);
         }
-    case B_POLLS: /* works on until it is asked to stop */
+    case B_POLLS: /* continues until a stop is requested */
         while (s->host->should_stop(s->host) == 0) {
         }
         return DS_STOPPED;

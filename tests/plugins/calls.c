@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls.c - a sphere that takes many rows in one call and can hold many lanes, and appends how many rows each
- * call has to a file. Its channel is x; in stepwise control the actions are the variables. */
+/* calls.c - a sphere that takes many rows in one call and holds many lanes, and logs the number of rows of
+ * each call to a file. Its channel is x; in stepwise control the actions are the variables. */
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/steps.h>
 #include <diffsim/helper/eval.h>
@@ -14,7 +14,7 @@
 
 enum { N = 6 };
 
-/* An open episode: the key and the sum of what it has lost so far are observed. */
+/* An open episode; the key and the loss so far are observed. */
 typedef struct lane {
     int open;
     uint64_t key, step;

@@ -142,7 +142,7 @@ static ds_status describe(void *self, uint64_t i, ds_channel *out)
     return DS_OK;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 /* Element k of a channel, its derivative by the variable that it depends on, and which that is. */
 static double wave(uint64_t k, const double *x, uint64_t n, double size, double *slope, uint64_t *variable)
@@ -255,7 +255,7 @@ static void answer(const ds_eval *io, ds_eval_query *q, double last)
     }
 }
 
-/* What goes wrong with one answer. */
+/* Spoils one result. */
 static void spoil(const ds_eval_query *q, int64_t fault)
 {
     int product = q->op != DS_QUERY_VALUE;
@@ -267,7 +267,7 @@ static void spoil(const ds_eval_query *q, int64_t fault)
     }
 }
 
-/* Dies as one for which there is no memory left, once for each byte of the file that CHANNELS_KILLS names. */
+/* Dies as if memory had run out, once for each byte of the file that CHANNELS_KILLS names. */
 static void maybe_die(void)
 {
     const char *path = getenv("CHANNELS_KILLS");

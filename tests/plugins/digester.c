@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digester.c - an optimizer that uses every field of a request, rightly and wrongly, and asks for its last
- * points by what it was answered: where one bit of an answer is another one, so are they. For tests of what
- * stands between an optimizer and its objective. */
+/* digester.c - an optimizer that uses every field of a request, rightly and wrongly. Its last points depend
+ * on every bit of the results before, so that a wrong bit shows. For tests of everything between an optimizer
+ * and its objective. */
 #include <diffsim/ext/channel.h>
 #include <diffsim/plugin.h>
 
@@ -72,7 +72,7 @@ static void fill(search *s, double *x, uint64_t rows)
     }
 }
 
-/* What a call with queries works on; four variables at most, five elements at most. */
+/* Buffers of a call with queries: at most four variables and five elements. */
 typedef struct buffers {
     double x[ROWS * 4], loss[ROWS], grad[ROWS * 4], v[ROWS * 5], w[ROWS * 5], values[ROWS * 5],
         product[ROWS * 5];
@@ -82,11 +82,11 @@ typedef struct buffers {
     unsigned char image[ROWS * 8];
 } buffers;
 
-/* Asks with everything; `wrong` spoils it. */
+/* Makes a request with everything; `wrong` spoils it. */
 static void ask(search *s, const ds_objective *o, const char *tag, int wrong)
 {
     buffers b;
-    memset(&b, 0x55, sizeof(b)); /* what is not answered stays as it was */
+    memset(&b, 0x55, sizeof(b)); /* shows what is not written */
     for (int i = 0; i < ROWS; i++) {
         fill(s, b.x + i * 4, 1);
     }
@@ -138,8 +138,8 @@ static void ask(search *s, const ds_objective *o, const char *tag, int wrong)
     fold(s, &b, sizeof(b));
 }
 
-/* Asks for losses alone, many at once. */
-static ds_status ask_many(search *s, const ds_objective *o)
+/* Requests only losses, many at once. */
+static ds_status request_losses(search *s, const ds_objective *o)
 {
     double *x = malloc(MANY * s->problem->n * sizeof(double)), *loss = malloc(MANY * sizeof(double));
     if (x == NULL || loss == NULL) {
@@ -177,7 +177,7 @@ static ds_status run(void *self, const ds_objective *o)
     for (int wrong = 1; wrong <= 3; wrong++) {
         ask(s, o, "wrong", wrong);
     }
-    ds_status st = ask_many(s, o);
+    ds_status st = request_losses(s, o);
     ask(s, o, "a tag of more than fifteen bytes", 0);
     ask(s, o, "part", 0);
     fill(s, x, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faulty.c - an environment that misbehaves on request, for tests of the host. Where it behaves it is a
- * sphere function with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
+/* faulty.c - an environment that misbehaves on request, for tests of the host. Otherwise it is a sphere
+ * function with gradient: loss = sum x_i^2, x in [-1, 1]^n. */
 #include <diffsim/ext/channel.h>
 #include <diffsim/helper/eval.h>
 #include <diffsim/plugin.h>
@@ -109,7 +109,7 @@ static void misbehave(int64_t fault)
                 abort();
             }
             memset(p, 1, size);
-            kept = p; /* or a compiler leaves all this out */
+            kept = p; /* keeps a compiler from removing the allocation */
         }
     case F_STACK:
         descend(NULL, 0);
@@ -212,7 +212,7 @@ static void answer_asks(ds_eval *io, int64_t fault)
     }
 }
 
-/* 0 = stopped before the end of its time. */
+/* Returns 0 if stopped early. */
 static int pass_time(const env *e)
 {
     const double until = now() + e->work;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faulty_rl.c - an environment with stepwise control that misbehaves on request, for tests of the host. Where
- * it behaves a point is moved by the actions: loss = unit squared distance from 1 at the end + offset, more
- * numbers are observed than there are variables, and the start depends on the noise key. */
+/* faulty_rl.c - an environment with stepwise control that misbehaves on request, for tests of the host.
+ * Otherwise the actions move a point: loss = unit squared distance from 1 at the end + offset; it observes
+ * more numbers than there are variables, and the start depends on the noise key. */
 #include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/ext/steps.h>
 #include <diffsim/helper/eval.h>

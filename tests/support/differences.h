@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* differences.h - a gradient against central differences of the loss, component by component; where they
- * disagree the one-sided quotients and whether the simulation takes another branch there. */
+/* differences.h - compares a gradient with central differences of the loss, component by component. Where
+ * they disagree, reports the one-sided quotients and whether the simulation takes another branch there. */
 #ifndef DS_TESTS_DIFFERENCES_H
 #define DS_TESTS_DIFFERENCES_H
 
@@ -10,7 +10,7 @@
 typedef struct differences {
     const char *name; /* of the case, for messages */
     size_t n;
-    double *x; /* where; moved and put back */
+    double *x; /* the point; changed and restored */
     const double *grad;
     double (*loss)(void *self, const double *x);
     uint64_t (*branches)(void *self); /* of the last loss; NULL: it has none */

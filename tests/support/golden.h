@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-/* The parsed file golden/`name` of the folder DS_SHARED; NULL (with a message) where it is not there. */
+/* The parsed file golden/`name` of the folder DS_SHARED; NULL and a message if it is missing. */
 static inline json_t *golden_load(const char *name)
 {
     const char *shared = getenv("DS_SHARED");
@@ -33,7 +33,7 @@ static inline json_t *golden_load(const char *name)
     return root;
 }
 
-/* The same; the test is skipped where the file is not there. */
+/* The same; skips the test if the file is missing. */
 static inline json_t *golden_or_skip(const char *name)
 {
     json_t *root = golden_load(name);
@@ -43,7 +43,7 @@ static inline json_t *golden_or_skip(const char *name)
     return root;
 }
 
-/* The recorded cases under `key`: how many is up to the folder, but none would compare nothing. */
+/* The recorded cases under `key`; fails if there are none, because that would compare nothing. */
 static inline json_t *golden_list(const json_t *object, const char *key)
 {
     json_t *list = json_object_get(object, key);
@@ -67,7 +67,7 @@ static inline const char *golden_text(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Copies an array of numbers, or of rows of numbers, one after the other. Returns how many. */
+/* Copies an array of numbers, or of rows of numbers, in order. Returns how many. */
 static inline size_t golden_copy(const json_t *array, double *out)
 {
     size_t count = 0;

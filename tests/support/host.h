@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.h - a host in miniature for tests of one plugin: loads it, gives it parameters as a user
- * would write them, and evaluates in this process. No worker, no store: the services of
- * plugin/services.h, and what the plugin said. */
+/* host.h - a miniature host for tests of one plugin: loads it, gives it parameters as a user would write
+ * them, and evaluates in this process. No worker, no store: only the services of plugin/services.h, and what
+ * the plugin reported. */
 #ifndef DS_TESTS_HOST_H
 #define DS_TESTS_HOST_H
 
@@ -27,17 +27,16 @@ typedef struct fake_host {
     const char *array_name; /* parameter whose array is given as data, or NULL */
     ds_array array;
     uint64_t polls;      /* of should_stop() */
-    uint64_t stop_after; /* should_stop() answers 1 after so many polls; 0 = never */
+    uint64_t stop_after; /* should_stop() returns 1 after so many polls; 0 = never */
     char error[1024];    /* last error of the plugin */
     char log[1024];      /* last line of its log */
 } fake_host;
 
-/* Loads a plugin of the build tree ("envs/analytic"; or a path with a leading slash) and
- * gives it its defaults and `settings` ("name=value", NULL-terminated; NULL = none). Fails
- * the test where that is impossible. */
+/* Loads a plugin of the build tree ("envs/analytic"; or a path with a leading slash) and sets its defaults
+ * and `settings` ("name=value", NULL-terminated; NULL = none). Fails the test if that is impossible. */
 void fake_host_open(fake_host *f, const char *name, uint64_t seed, const char *const *settings);
 void fake_host_close(fake_host *f);
-/* Another value; the plugin has no living instance then. */
+/* Sets another value, while the plugin has no instance. */
 void fake_host_set(fake_host *f, const char *name, const char *text);
 void fake_host_set_array(fake_host *f, const char *name, const double *data, uint64_t ndim,
                          const uint64_t *shape);
@@ -59,9 +58,9 @@ typedef struct fake_env {
     uint64_t out_of_bounds; /* rows that broke the contract */
     uint64_t groups;        /* largest group seen */
     double best;
-    double *x, *loss; /* all rows answered: done x n, done */
+    double *x, *loss; /* all evaluated rows: done x n, done */
     uint64_t capacity;
-    double (*transform)(double loss); /* applied to the losses told, where not NULL */
+    double (*transform)(double loss); /* applied to the losses, if not NULL */
 } fake_env;
 
 void fake_env_open(fake_env *e, const char *name, const char *const *settings, uint64_t budget,
@@ -71,13 +70,14 @@ void fake_env_close(fake_env *e);
 /* One evaluation of the environment; returns the loss. */
 double fake_eval(fake_env *e, const double *x, double *grad, uint64_t noise_key, uint32_t *outcome);
 
-/* The values of a metric in an episode at x; fails the test where there is no such metric. */
+/* The values of a metric in an episode at x; fails the test if there is no such metric. */
 const double *fake_metric(fake_env *e, const double *x, const char *want);
 /* Those of another metric of the same episode. */
 const double *fake_values(fake_env *e, const char *want);
 
-/* The products of channel 0, residuals, at x: their squares add up to the loss, the loss is the same whatever
- * is asked, and w . J v = J' w . v for numbers w, up to `tolerance` of the sum of the sizes of its terms. */
+/* Tests the products of channel 0, residuals, at x: their squares add up to the loss, the loss does not
+ * depend on the queries, and w . J v = J' w . v for numbers w, up to `tolerance` of the sum of the sizes of
+ * its terms. */
 void fake_products(fake_env *e, const double *x, const double *v, double tolerance);
 
 /* Runs an optimizer to its end and returns what run() returned. */

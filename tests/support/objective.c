@@ -14,7 +14,7 @@ typedef struct fake_objective {
     const fake_problem *problem;
     ds_problem described;
     ds_objective objective;
-    ds_channels channels; /* the point and the residuals, where the problem has some */
+    ds_channels channels; /* with residuals: channels for the point and the residuals */
     ds_objective_channels table;
     fake_result *result;
     uint64_t room;
@@ -62,7 +62,7 @@ static void record(fake_objective *f, uint32_t want, const ds_label *label, cons
 
 enum { POINT, RESIDUAL, CHANNELS };
 
-/* The residuals are not the first channel: their role has to be looked for. */
+/* The residuals are not the first channel, so that plugins must search for their role. */
 static void offer_channels(fake_objective *f)
 {
     const fake_problem *p = f->problem;
@@ -89,7 +89,7 @@ static void offer_channels(fake_objective *f)
         .struct_size = sizeof(f->table), .count = f->channels.count, .channel = f->channels.list};
 }
 
-/* Do the questions keep the contract? */
+/* Do the queries keep the contract? */
 static int sound_queries(const fake_objective *f, const ds_rows *b, const ds_results *results)
 {
     ds_query_layout queries = {.count = (uint32_t)b->queries};
@@ -168,7 +168,7 @@ static void answer_queries(const fake_problem *p, const ds_rows *b, const ds_res
 
 /* ---- rows ---- */
 
-/* Answers row i, the next evaluation of the run. */
+/* Evaluates row i, the next evaluation of the run. */
 static void answer_row(fake_objective *f, const ds_rows *rows, const ds_label *label,
                        const ds_results *results, uint64_t i)
 {

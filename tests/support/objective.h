@@ -19,11 +19,10 @@ typedef struct fake_problem {
     fake_function f;
     void *ctx;
     int no_gradient;
-    uint64_t budget; /* evaluations after which the objective answers DS_STOPPED; at least 1 */
+    uint64_t budget; /* evaluations after which the objective returns DS_STOPPED; at least 1 */
     double target;   /* ends the run at the first loss <= target; give -INFINITY for none */
     double loss_floor;
-    double failure_rate; /* share of evaluations that answer +INFINITY (which ones depends on their number
-                            alone) */
+    double failure_rate; /* share of evaluations that return +INFINITY, selected by their number alone */
     double bad_gradient_rate;
     uint64_t stop_after; /* host->should_stop() is set after so many polls; 0 = never */
     size_t m;            /* residuals, offered as a channel; 0 = there are no channels */

@@ -28,7 +28,7 @@ static double between(ds_random *r, double low, double high)
     return low + (high - low) * ds_random_uniform(r);
 }
 
-/* Any magnitude, now and then one that is hardly a number any more. */
+/* Any magnitude, sometimes an extreme one. */
 static double any_number(ds_random *r)
 {
     static const double odd[] = {5e-324,  1e-310, 2.2250738585072014e-308, 1e-200, 1e-30, 1e30, 1e154, 1e200,
@@ -40,10 +40,10 @@ static double any_number(ds_random *r)
     return chance(r, 0.5) ? v : -v;
 }
 
-/* How far from the usual the values of a set are. */
+/* How unusual the values of a set are. */
 typedef struct mood {
     double change; /* share of parameters that are set */
-    double wild;   /* share of those that are anything their range allows */
+    double wild;   /* share of those that take any value in their range */
 } mood;
 
 static double value_of_range(ds_random *r, const mood *m, const ds_param *p, double usual)
@@ -65,7 +65,7 @@ static double value_of_range(ds_random *r, const mood *m, const ds_param *p, dou
 
 /* ---- files ---- */
 
-/* A density on the grid of the small preset: a few nodes, or one of the things that is none. */
+/* A density on the grid of the small preset: a few nodes, or an invalid file. */
 static void write_density(ds_random *r, const char *path, int number)
 {
     size_t side = number % 8 == 7 ? 16 : SMALL_NODES, nodes = side * side * side;
@@ -83,7 +83,7 @@ static void write_density(ds_random *r, const char *path, int number)
     free(mass);
 }
 
-/* A recorded lift of a few samples: usual sizes, or absurd ones; corners that were not seen. */
+/* A recorded lift of a few samples: usual sizes, or absurd ones; missing corners. */
 static void write_lift(ds_random *r, const char *path, int number)
 {
     FILE *f = fopen(path, "w");
@@ -111,7 +111,7 @@ static void write_lift(ds_random *r, const char *path, int number)
     FUZZ_REQUIRE(fclose(f) == 0);
 }
 
-/* A surface of a few triangles: usual sizes, or absurd ones; corners that there are not, no area. */
+/* A surface of a few triangles: usual sizes, or absurd ones; missing corners, no area. */
 static void write_mesh(ds_random *r, const char *path, int number)
 {
     FILE *f = fopen(path, "w");
@@ -333,7 +333,7 @@ static const hint *hint_of(const scene *s, const char *name)
     return NULL;
 }
 
-/* What a parameter of the set, drawn before, is. */
+/* The value of a parameter of the set that was drawn before. */
 static double value_so_far(const drawing *d, const char *name, double otherwise)
 {
     for (int i = 0; d->schema[i] != NULL; i++) {
@@ -344,7 +344,7 @@ static double value_so_far(const drawing *d, const char *name, double otherwise)
     return otherwise;
 }
 
-/* A step in time, which makes an episode long where it is short. */
+/* Is this a time step? Small ones make an episode long. */
 static bool is_step(const hint *h)
 {
     return strcmp(h->name, "h") == 0;
@@ -361,13 +361,13 @@ static double hinted(drawing *d, const ds_param *p, const hint *h)
         v *= chance(r, 0.05) ? unit * between(r, 0.5, 1.5) : unit;
     } else if (p->type == DS_PARAM_REAL) {
         v = h->low * pow(h->high / h->low, ds_random_uniform(r));
-    } else if (p->min < h->low && chance(r, 0.02)) { /* 0 = by another parameter */
+    } else if (p->min < h->low && chance(r, 0.02)) { /* 0 = follows from another parameter */
         v = p->min;
     }
     return fmin(p->max, fmax(p->min, v));
 }
 
-/* As many numbers as the list should have, or nearly so. */
+/* As many numbers as the list needs, or nearly so. */
 static uint64_t list_count(drawing *d, const ds_param *p)
 {
     uint64_t most = p->max_count != 0 && p->max_count < MOST_NUMBERS ? p->max_count : MOST_NUMBERS;
@@ -424,7 +424,7 @@ static void words_text(drawing *d, const char *words)
     }
 }
 
-/* A picture for renderers that can lay one on. */
+/* An image for renderers with textures. */
 static bool texture_text(drawing *d)
 {
     static const char *const picture[] = {"rgb8.png", "grey1.png", "palette2.png"};
@@ -483,7 +483,7 @@ static bool draw_value(drawing *d, int i)
     }
 }
 
-/* Something else than a value of the parameter. */
+/* Draws something that is not a value of the parameter. */
 static void break_value(drawing *d, const ds_param *p)
 {
     static const char *const wrong[] = {"nan",   "inf",  "-inf", "1e999",    "1e-999", "-1e308",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parameter_sets.h - random parameters for the environments, as a user could write them: usual ones, extreme
- * ones, and some that no schema allows. What makes an episode long is kept small, so that most sets take less
- * than a millisecond. */
+ * ones, and some that no schema allows. Parameters that make an episode long stay small, so that most sets
+ * take less than a millisecond. */
 #ifndef DS_TESTS_PARAMETER_SETS_H
 #define DS_TESTS_PARAMETER_SETS_H
 
@@ -12,12 +12,12 @@
 
 enum { HINTS = 8, SCENE_FILES = 32 };
 
-/* A parameter that decides how long an episode is, and the values it gets instead of those of
- * its whole range. */
+/* A parameter that determines the length of an episode, and the range of values it gets instead of its own.
+ */
 typedef struct hint {
     const char *name;  /* NULL = the end */
     double low, high;  /* an INT is uniform, a REAL uniform in its logarithm */
-    const char *times; /* NULL, or a parameter of which this one is a whole multiple */
+    const char *times; /* NULL, or a parameter of which this one is an integer multiple */
 } hint;
 
 /* An environment to be tested. */
@@ -28,7 +28,7 @@ typedef struct scene {
     double file_share; /* how often it is set */
     void (*write_file)(ds_random *r, const char *path, int number);
     uint64_t pose_numbers; /* numbers of tool_start */
-    int heavy;             /* a set takes milliseconds: fewer are tried */
+    int heavy;             /* a set takes milliseconds: try fewer */
     const char *words;     /* what parameter `variables` may name, or NULL */
 } scene;
 
@@ -38,8 +38,9 @@ extern const int scene_count;
 /* How a set was made. */
 enum {
     SET_ORDINARY = 0,
-    SET_BROKEN = 1, /* one value is most likely none of its type, or out of its range */
-    SET_LONG = 2    /* what decides the length of an episode is as large as the schema allows */
+    SET_BROKEN = 1, /* one value probably has another type or is out of range */
+    /* the parameters that determine the length of an episode take the largest allowed values */
+    SET_LONG = 2
 };
 
 /* Appends values for some or all parameters to *out, which is empty. `folder` holds the scene's files.

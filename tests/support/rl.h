@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rl.h - runs an optimizer for stepwise control on an environment plugin in this process: a
- * small objective of its own, which counts episodes, checks every call and can let episodes fail or choose
- * their start. */
+/* rl.h - runs an optimizer for stepwise control on an environment plugin in this process, with a small
+ * objective of its own that counts episodes, checks every call, and can let episodes fail or choose their
+ * start. */
 #ifndef DS_TESTS_FAKE_RL_H
 #define DS_TESTS_FAKE_RL_H
 
@@ -35,7 +35,7 @@ typedef struct fake_rl {
     char error[512];
 } fake_rl;
 
-/* 0 where the plugins cannot be loaded (said on stderr). Release with fake_rl_free(). */
+/* Returns 0 if the plugins cannot be loaded (reported on stderr). Release with fake_rl_free(). */
 int fake_rl_run(fake_rl *f);
 void fake_rl_free(fake_rl *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sanitizers.h - how much a test tries: whether the build has sanitizers, which look at memory and make
- * everything take ten times as long, and whether it is to try all that it can. Else fewer points, one scene
- * of each engine and the small presets are enough. */
+/* sanitizers.h - how much a test tries: less in a build with sanitizers, where everything takes ten times as
+ * long, and more with CHECK_ALL. The default is a few points, one scene of each engine, and the small
+ * presets. */
 #ifndef DS_TESTS_SANITIZERS_H
 #define DS_TESTS_SANITIZERS_H
 

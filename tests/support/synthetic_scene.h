@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* synthetic_scene.h - a scene extension without a simulation: a slab of particles that a torus presses into,
- * with its target beside it. Every field can be spoiled by a test through `body` and `info`. */
+ * with its target next to it. A test can spoil every field through `body` and `info`. */
 #ifndef DS_TESTS_SYNTHETIC_SCENE_H
 #define DS_TESTS_SYNTHETIC_SCENE_H
 

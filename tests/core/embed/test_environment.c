@@ -24,7 +24,7 @@ enum { MANY = 200 };
 
 static char faulty[4096], faulty_rl[4096], alone[4096];
 
-/* Does the line say what ended the worker? Sanitizers make an exit of every crash. */
+/* Does the message say what ended the worker? Sanitizers turn every crash into an exit. */
 static int tells(const char *line, const char *part)
 {
 #ifdef DS_SANITIZERS
@@ -119,7 +119,7 @@ static void *status_of_a_thread(void *state)
     return state;
 }
 
-/* Failures to open have the exit status that dshost would have, in each thread its own. */
+/* A failed open has the exit status of dshost, per thread. */
 static void test_exit_status(void **state)
 {
     ds_environment_options o = options("dim = -1", DS_ISOLATE_NONE);
@@ -229,7 +229,7 @@ static void test_null(void **state)
     rows.memory = DS_MEMORY_HOST;
     rows.want = DS_WANT_SCENE;
     assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
-    rows.want = DS_WANT_GRAD; /* into no array */
+    rows.want = DS_WANT_GRAD; /* without an array for gradients */
     assert_int_equal(ds_environment_evaluate_many(e, &rows, &results, NULL, NULL), DS_E_ARG);
     results.grad = x;
     results.stride = 1;
@@ -321,7 +321,7 @@ static ds_status evaluate(ds_environment *e, answers *a)
     return ds_environment_evaluate_many(e, &a->rows, &a->results, a->seconds, &a->done);
 }
 
-/* Every row has the answer that it has alone, whoever evaluates it, with its own noise. */
+/* Every row has the result that it has alone, whoever evaluates it, with its own noise. */
 static void test_many(void **state)
 {
     static answers a, b;
@@ -344,7 +344,7 @@ static void test_many(void **state)
         assert_true(a.kind[k] != DS_GRAD_NONE && a.cost[k] == b.cost[k] && b.seconds[k] >= 0);
         assert_true(a.bad_step[k] == -1 && b.bad_step[k] == -1);
     }
-    assert_true(a.loss[0] != a.loss[2]); /* the noise of key 0 is none */
+    assert_true(a.loss[0] != a.loss[2]); /* key 0 means no noise */
     assert_int_not_equal(ds_environment_noise_key(here, 1), ds_environment_noise_key(here, 2));
     assert_int_equal(ds_environment_noise_key(here, 5), ds_environment_noise_key(there, 5));
     a.x[7] = 2;
@@ -354,7 +354,7 @@ static void test_many(void **state)
     ds_environment_close(there);
 }
 
-/* A crash is the outcome of its row, with a message; all others are answered. */
+/* A crash is the outcome of its row, with a message; all other rows are evaluated. */
 static void test_crashes(void **state)
 {
     static const struct {
@@ -441,7 +441,7 @@ static uint32_t give_up(void *ctx)
     return --*left <= 0;
 }
 
-/* waiting() is asked where an evaluation or a scene takes long, and can end it. */
+/* waiting() is called while an evaluation or a scene takes long, and can end it. */
 static void test_waiting(void **state)
 {
     (void)state;
@@ -466,7 +466,7 @@ static void test_waiting(void **state)
     }
 }
 
-/* Opened by one thread, which ends, and used by another; two at once. */
+/* Opened by a thread that ends, used by another one; two at once. */
 static void *open_there(void *out)
 {
     *(ds_environment **)out = must_open("analytic", "dim = 3", DS_ISOLATE_PROCESS);
@@ -516,7 +516,7 @@ static void make_question(question *q, uint32_t op, const double *v, uint64_t v_
     memset(q->kind, 0x7f, sizeof q->kind);
 }
 
-/* Asks for losses and answers to `count` queries; NULL as the last one = no reply. */
+/* Evaluates losses and `count` queries; NULL as the last query = no reply. */
 static ds_status ask(ds_environment *e, const double *x, double *loss, double *grad, uint64_t count,
                      question *const *q)
 {
@@ -544,7 +544,7 @@ static double not_a_number(double x)
     return 0 * x + (double)NAN;
 }
 
-/* A number for every element, and NaN in the gap of each row of `width` numbers. */
+/* Fills every element with a number, and the gap after each row of `width` numbers with NaN. */
 static void fill_rows(double *to, uint64_t width, double (*of)(double))
 {
     for (uint64_t i = 0; i < POINTS * (width + 1); i++) {
@@ -559,7 +559,7 @@ static void gaps_untouched(const double *in, uint64_t width)
     }
 }
 
-/* The residuals of a sum of squares are those of its loss, its gradient and their products, row by row. */
+/* The residuals of a sum of squares fit its loss, its gradient and their products, row by row. */
 static void test_channels(void **state)
 {
     (void)state;
@@ -620,7 +620,7 @@ static void test_channels(void **state)
         double before[POINTS * WIDE];
         memcpy(before, jtw, sizeof before);
         fill_rows(jtw, DIM, cos);
-        assert_int_equal(ask(e, x, loss, grad, 1, one), DS_OK); /* a product beside the gradient */
+        assert_int_equal(ask(e, x, loss, grad, 1, one), DS_OK); /* a product next to the gradient */
         assert_memory_equal(jtw, before, sizeof before);
         assert_int_equal(ask(e, x, loss, NULL, 2, two), DS_E_ARG); /* two products */
         value.reply.bytes--;
@@ -743,7 +743,7 @@ static ds_status step(ds_environment *e, rows *q)
     return ds_environment_step(e, &q->r, &q->results, &q->done);
 }
 
-/* The steps of an episode give the loss of the evaluation with all its actions, in every lane. */
+/* In every lane the steps of an episode give the loss of the evaluation with all its actions. */
 static void test_steps(void **state)
 {
     (void)state;
@@ -820,7 +820,7 @@ static void test_steps_refused(void **state)
     assert_int_equal(reset(e, &q), DS_OK);
     q.action[0] = nextafter(box.upper[0], INFINITY);
     assert_int_equal(step(e, &q), DS_E_ARG);
-    char shown[64]; /* enough digits for two numbers that differ */
+    char shown[64]; /* enough digits to tell two numbers apart */
     snprintf(shown, sizeof shown, "is %.17g, outside of its bounds", q.action[0]);
     assert_non_null(strstr(ds_environment_message(e), shown));
     q.action[0] = box.x0[0];
@@ -828,7 +828,7 @@ static void test_steps_refused(void **state)
     assert_int_equal(step(e, &q), DS_E_ARG);
     prepare_rows(&q, 1);
     assert_int_equal(step(e, &q), DS_OK);
-    assert_int_equal(reset(e, &q), DS_OK); /* in the middle of one */
+    assert_int_equal(reset(e, &q), DS_OK); /* in the middle of an episode */
     ds_environment_close(e);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_runner - whole runs inside another program (diffsim/lib/run.h): the folder and the result of a run
- * of dshost, progress, stops, going on, several at once, and what is refused. */
+/* test_runner - whole runs inside another program (diffsim/lib/run.h): the folder and the result of a run of
+ * dshost, progress, stops, resumed runs, several at once, and what is refused. */
 #include <diffsim/lib/environment.h>
 #include <diffsim/lib/library.h>
 #include <diffsim/lib/run.h>
@@ -79,7 +79,7 @@ static uint64_t rows_of(const char *folder, double *best)
     return count;
 }
 
-/* The result is that of the record, and what the environment says of the best point. */
+/* The result is that of the record, and the environment confirms the best point. */
 static void test_run(void **state)
 {
     char *folder = strdup(temporary_path(&place, "run"));
@@ -108,7 +108,7 @@ static void test_run(void **state)
     free(other);
 }
 
-/* Runs 60 of 100 evaluations, then goes on: the same as in one go. */
+/* Runs 60 of 100 evaluations, then resumes: the same as in one go. */
 static void test_resume(void **state)
 {
     char *folder = strdup(temporary_path(&place, "resume"));
@@ -242,7 +242,7 @@ static void test_isolated_optimizer(void **state)
     }
 }
 
-/* One ends by its clock, the other one goes on. */
+/* One ends by its time limit, the other one continues. */
 typedef struct part {
     char folder[600];
     const char *run;
@@ -332,7 +332,7 @@ static void test_refused(void **state)
 #endif
     bad.run = "[env]\ndim = 4";
     refused(&bad, "[env]");
-    /* What only the plugins can tell is told by the run, which leaves nothing behind. */
+    /* Errors that only the plugins can detect are reported by the run, which leaves no folder. */
     static const char *const late[][4] = {{"tours", "cmaes", NULL, "torus"},
                                           {"analytic", "cmeas", NULL, "cmaes"},
                                           {"analytic", "cmaes", "dimm = 3", "dim"},

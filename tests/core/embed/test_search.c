@@ -65,7 +65,7 @@ static ds_search *must_open(const char *optimizer, const ds_search_options *o)
     return s;
 }
 
-/* Asks and tells once: the rows are appended to `points`, where there is one. Returns what ask() did. */
+/* One ask and one tell: the rows are appended to `points`, if given. Returns what ask() returned. */
 static ds_status step(ds_search *s, double *points)
 {
     static _Thread_local double loss[ROOM], grad[ROOM * N];
@@ -123,7 +123,7 @@ static void test_same_points_as_a_run(void **state)
     }
 }
 
-/* A start of the program is evaluated first; a suggestion is not, and the settings have the last word. */
+/* A start of the program is evaluated first; a suggestion is not; the settings override both. */
 static void test_start_is_evaluated_first(void **state)
 {
     static const double x0[N] = {0.1234567890123456, -2.9999999999999996};
@@ -238,8 +238,8 @@ static void test_two_at_once(void **state)
     }
 }
 
-/* Every third evaluation fails, every fifth gradient is bad: the search goes on,
- * and no such loss is the best. */
+/* Every third evaluation fails, every fifth gradient is bad: the search continues, and no such loss is the
+ * best. */
 static void test_failed_evaluations(void **state)
 {
     static const char *const plugins[] = {"cmaes", "boleap", "bo", "lbfgsb", "adam"};
@@ -367,7 +367,7 @@ static void test_refused(void **state)
 
 /* ---- at the same time ---- */
 
-/* A search that a thread makes by itself. */
+/* A search that a thread makes alone. */
 typedef struct alone {
     const char *plugin;
     uint64_t seed, used;
@@ -453,8 +453,8 @@ static ds_search_options recorded(const char *folder, uint64_t budget, uint32_t 
     return o;
 }
 
-/* Asks until the end or until `most` evaluations, and closes. Returns how many the program was asked for
- * itself; all points go to `points`, where there is room for them. */
+/* Asks until the end or until `most` evaluations, and closes. Returns how many evaluations the program made
+ * itself; all points go to `points`, if there is room for them. */
 static uint64_t go_on(const char *optimizer, const ds_search_options *o, uint64_t most, double *points)
 {
     ds_search *s = must_open(optimizer, o);
@@ -502,8 +502,8 @@ static int has_text(const char *folder, const char *file, const char *part)
     return has;
 }
 
-/* A search that is interrupted, in the middle of a batch too, goes on from its record as if it had not
- * been. */
+/* An interrupted search, even in the middle of a batch, continues from its record as if nothing had happened.
+ */
 static void test_recorded(void **state)
 {
     static const char *const plugins[] = {"cmaes", "boleap", "lbfgsb"};
@@ -580,11 +580,11 @@ static void test_recorded_refused(void **state)
     other = o;
     other.folder = "/proc/nothing/here";
     refused("cmaes", &other, "/proc/nothing");
-    assert_int_equal(go_on("cmaes", &o, ROOM, points), 0); /* all is there */
+    assert_int_equal(go_on("cmaes", &o, ROOM, points), 0); /* all is recorded */
     free(folder);
 }
 
-/* Goes on in another box: the record, which does not belong to these answers, is left as it is. */
+/* Continues in other bounds: the record, which does not fit, is left unchanged. */
 static void does_not_fit(const char *optimizer, ds_search_options o)
 {
     const double narrow[N] = {-2, -3, -3};
@@ -610,7 +610,7 @@ static void test_recorded_other_points(void **state)
     does_not_fit("cmaes", o);
 }
 
-/* The same where that is noticed at the last recorded evaluation. */
+/* The same if only the last recorded evaluation shows it. */
 static void test_recorded_other_last_point(void **state)
 {
     ds_search_options o = recorded("last", 40, 0);
@@ -621,7 +621,7 @@ static void test_recorded_other_last_point(void **state)
     assert_true(has_text(o.folder, "summary.json", "\"evaluations\": 1"));
 }
 
-/* A search that its program has ended is told from one that was interrupted. */
+/* A search that its program has ended differs from an interrupted one. */
 static void test_recorded_end(void **state)
 {
     static const struct {
@@ -645,8 +645,7 @@ static void test_recorded_end(void **state)
     assert_int_equal(ds_search_end(NULL, DS_SEARCH_TIME), DS_E_ARG);
 }
 
-/* A record that cannot be written any more ends the search: neither ask() nor tell() goes on as if nothing
- * had been. */
+/* A record that can no longer be written ends the search: neither ask() nor tell() continues silently. */
 static void test_recorded_on_full_disk(void **state)
 {
     ds_search_options o = recorded("full", 1000000, 0);
@@ -680,7 +679,7 @@ static void test_recorded_on_full_disk(void **state)
     ds_search_close(s);
 }
 
-/* The log of a killed search whose record was removed is not taken for that of a new one. */
+/* The write-ahead log of a killed search whose record was removed is not taken for that of a new one. */
 static void test_recorded_over_old_log(void **state)
 {
     ds_search_options o = recorded("log", 40, 0);

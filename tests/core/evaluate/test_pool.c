@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pool.c - evaluation by workers: answers in order and equal for any number of jobs; each fault costs
- * one; tables and lanes go into few calls. */
+/* test_pool.c - evaluation by workers: results in order and equal for any number of jobs; each fault costs
+ * one evaluation; tables and lanes need few calls. */
 #include "config.h"
 
 #include <dirent.h>
@@ -51,7 +51,7 @@ static int note(void *ctx, uint64_t i, const ds_answer *a, const double *grad, c
     return s->rows >= s->limit;
 }
 
-static ds_settings given; /* of the pool that is open: instances for lanes are made later */
+static ds_settings given; /* of the open pool, which makes instances for lanes later */
 
 /* Opens a pool with "key=value" settings of an environment, separated by blanks. */
 static ds_pool *open_pool_of(const ds_module *env, const char *settings, uint32_t jobs, int isolation,
@@ -168,7 +168,7 @@ static void test_same_for_all_jobs(void **state)
     free(x);
 }
 
-/* A fault in a share of the points: these fail as expected, all others are answered. */
+/* A fault in a share of the points: these fail as expected, all others are evaluated. */
 static void fault(const char *settings, uint32_t outcome, const char *text, uint64_t count, double timeout,
                   int64_t memory)
 {
@@ -218,7 +218,7 @@ static void test_crashes(void **state)
     fault("fault=segv share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
     fault("fault=abort share=0.03", DS_EVAL_CRASHED, "SIGABRT", 200, 60.0, 0);
     fault("fault=exit share=0.03", DS_EVAL_CRASHED, "exit status 3", 200, 60.0, 0);
-#ifndef DS_SANITIZERS /* their own stack and guards are in the way */
+#ifndef DS_SANITIZERS /* sanitizers use their own stack and guards */
     fault("fault=stack share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 100, 60.0, 0);
     fault("fault=overflow share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
     fault("fault=under share=0.03", DS_EVAL_INVALID, "before the beginning", 200, 60.0, 0);
@@ -226,7 +226,7 @@ static void test_crashes(void **state)
 #endif
 }
 
-/* Many points in one call: a fault still costs the points it belongs to, and no others. */
+/* Many points in one call: a fault still costs only the points it belongs to. */
 static void test_batch_faults(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void test_timeouts(void **state)
     fault("fault=sleep share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
 }
 
-/* Failures of create() are passed on; deaths in it are told. */
+/* Failures of create() are passed on; a death in it is reported. */
 static void test_start_failures(void **state)
 {
     ds_settings s;
@@ -287,7 +287,7 @@ static void test_start_failures(void **state)
     ds_settings_clear(&s);
 }
 
-/* The sink ends a batch: nothing behind it is handed out, and closing is quick. */
+/* The sink ends a table: it gets no further row, and closing is quick. */
 static void test_sink_ends_batch(void **state)
 {
     double *x = points(500, 2);
@@ -318,7 +318,7 @@ static void *stop_soon(void *arg)
     return NULL;
 }
 
-/* The stop flag ends evaluations that listen to it, and workers that do not are killed. */
+/* The stop flag ends evaluations that poll it; workers that do not are killed. */
 static void test_stop(void **state)
 {
     double *x = points(500, 2);
@@ -392,7 +392,7 @@ static void test_killed_from_outside(void **state)
 
 /* ---- how many rows a call has ---- */
 
-/* Opens a pool of the environment that counts, with an empty log. */
+/* Opens a pool of the counting environment, with an empty log. */
 static ds_pool *open_counted(const char *settings, uint32_t jobs, int isolation)
 {
     char text[200];
@@ -408,7 +408,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The lines of the log since the last look, sorted: which worker is first is not known. */
+/* The new lines of the log, sorted, because the order of the workers varies. */
 static void calls_were(const char *want)
 {
     enum { LINES = 1000, LONG = 16 };
@@ -433,7 +433,7 @@ static void calls_were(const char *want)
     unlink(log_path);
 }
 
-/* What is asked of a table of the environment that counts: residuals x, and J v = v or nothing. */
+/* Expected results of the counting environment: residuals x, and J v = v or nothing. */
 typedef struct tabled {
     uint64_t count, rows;
     const double *x, *in;
@@ -460,8 +460,8 @@ static int look(void *ctx, uint64_t i, const ds_answer *a, const double *grad, c
     return 0;
 }
 
-/* The host divides a table evenly among the workers and hands each its share whole, with gradients and with
- * queries as without. */
+/* The host divides a table evenly among the workers and gives each its share in one call, with or without
+ * gradients and queries. */
 static void test_shares(void **state)
 {
     enum { N = 6, MOST = 200 };
@@ -513,7 +513,7 @@ static void test_shares(void **state)
 
 enum { HORIZON = 6, MOST_LANES = 4096 };
 
-/* Episodes in lanes of the environment that counts. */
+/* Episodes in lanes of the counting environment. */
 typedef struct played {
     double *x, *obs; /* HORIZON actions and 2 observations of each */
     ds_lane_step *step;
@@ -594,8 +594,8 @@ static void test_lanes(void **state)
     }
 }
 
-/* A crash costs the episode of its own lane: others of the same instance, which dies with it, are brought
- * back to where they were. */
+/* A crash costs the episode of its own lane: others of the same instance, which dies too, are brought back to
+ * their state. */
 static void test_lane_crashes(void **state)
 {
     enum { COUNT = 8, BAD = 5 };

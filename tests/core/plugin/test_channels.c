@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_channels.c - which lists of channels the host takes and what it says of others, how questions about
- * them are laid out and which are refused, and how answers are made safe. */
+/* test_channels.c - which lists of channels the host accepts and how it refuses others, how it lays out
+ * queries and which it refuses, and how it tests results. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ enum {
 };
 enum { N = 4 };
 
-/* What the environment of a test says. */
+/* What the environment of a test lists. */
 static struct plan {
     uint64_t count;
     ds_channel channel[8];
@@ -119,7 +119,7 @@ static void takes_lists(void **state)
     assert_int_equal(ds_channels_residuals(&c), 0);
 }
 
-/* Texts are copied, made one line and cut between characters; none is as good as "". */
+/* Texts are copied, made one line and cut between characters; a missing text is "". */
 static void copies_texts(void **state)
 {
     char name[50], doc[400];
@@ -148,7 +148,7 @@ static void copies_texts(void **state)
     refused("channel 0 has a name that does not match");
 }
 
-/* What a later version may list stays in its place, and nothing can be asked of it. */
+/* Channels of a later version stay in their place but allow no queries. */
 static void leaves_strangers_alone(void **state)
 {
     ds_channels c;
@@ -224,7 +224,8 @@ static void refuses_shapes(void **state)
     ds_channels_clear(&c);
 }
 
-/* A list from another process: its texts may not end, and its numbers are tested like those of a plugin. */
+/* A list from another process: its texts may lack a NUL, and its numbers are tested like those of a plugin.
+ */
 static void takes_entries(void **state)
 {
     ds_channels c, d;
@@ -263,7 +264,7 @@ static void takes_entries(void **state)
     assert_int_equal(d.count, 0);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static ds_placed_query ask_for(uint32_t op, uint32_t channel, uint32_t weighted)
 {
@@ -312,14 +313,15 @@ static void refuses_questions(void **state)
     const struct {
         ds_placed_query query[2];
         const char *text;
-    } cases[] = {
-        {{ask_for(DS_QUERY_VALUE, 5, 0)}, "the environment has no such channel"},
-        {{ask_for(DS_QUERY_JV, 2, 0)}, "operation 2 of channel 2 photo: the channel does not offer this operation"},
-        {{ask_for(0, 0, 0)}, "the channel does not offer this operation"},
-        {{ask_for(5, 0, 0)}, "the channel does not offer this operation"},
-        {{ask_for(64 + DS_QUERY_VALUE, 0, 0)}, "the channel does not offer this operation"},
-        {{ask_for(DS_QUERY_VALUE, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}, "the query occurs twice"},
-        {{ask_for(DS_QUERY_JTV, 0, 0), ask_for(DS_QUERY_JV, 1, 0)}, "one row allows one product, this is the second"}};
+    } cases[] = {{{ask_for(DS_QUERY_VALUE, 5, 0)}, "the environment has no such channel"},
+                 {{ask_for(DS_QUERY_JV, 2, 0)},
+                  "operation 2 of channel 2 photo: the channel does not offer this operation"},
+                 {{ask_for(0, 0, 0)}, "the channel does not offer this operation"},
+                 {{ask_for(5, 0, 0)}, "the channel does not offer this operation"},
+                 {{ask_for(64 + DS_QUERY_VALUE, 0, 0)}, "the channel does not offer this operation"},
+                 {{ask_for(DS_QUERY_VALUE, 0, 0), ask_for(DS_QUERY_VALUE, 0, 0)}, "the query occurs twice"},
+                 {{ask_for(DS_QUERY_JTV, 0, 0), ask_for(DS_QUERY_JV, 1, 0)},
+                  "one row allows one product, this is the second"}};
     char text[DS_QUERY_TEXT];
     ds_channels c;
     (void)state;
@@ -363,10 +365,10 @@ static void has_room(void **state)
     ds_channels_clear(&c);
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-/* Values of all channels but the loss, and J' v of the residuals; `spoil` changes one number of a
- * good answer. */
+/* Values of all channels but the loss, and J' v of the residuals; `spoil` changes one number of a good
+ * result. */
 enum { KINDS = 3 };
 
 typedef struct answered {
@@ -408,7 +410,7 @@ static void check(answered *t)
     ds_query_check(&t->c, &q, t->kind, KINDS, &t->answer);
 }
 
-/* Looks at the answer: `outcome`, a message with `text`, and what is zero. */
+/* Tests the result: `outcome`, a message with `text`, and what is zero. */
 static void becomes(answered *t, uint32_t outcome, const char *text)
 {
     static const double zero[20];
@@ -447,7 +449,7 @@ static void vets_answers(void **state)
     t.kind[4 * KINDS] = DS_GRAD_NONE;
     becomes(&t, DS_EVAL_BAD_GRAD, "did not set the kind of the product with channel 'error'");
     open_answered(&t);
-    t.kind[4 * KINDS] = DS_GRAD_SMOOTHED + 1; /* that of a later version */
+    t.kind[4 * KINDS] = DS_GRAD_SMOOTHED + 1; /* a kind of a later version */
     check(&t);
     assert_true(t.answer.outcome == DS_EVAL_OK && t.answer.product_kind == DS_GRAD_SMOOTHED);
     ds_channels_clear(&t.c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_instance.c - the host's services as a plugin sees them, the vetting of what environments say and
- * answer, tables of rows, queries and lanes, names of status codes, and messages on a terminal. The
- * environment is made here, without a plugin file. */
+/* test_instance.c - the host's services as a plugin sees them, tests of what environments return, tables of
+ * rows, queries and lanes, names of status codes, and messages on a terminal. The environment is defined
+ * here, without a plugin file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "plugin/instance.h"
 
-/* What goes wrong in rows with x[0] > 0.5, and in steps with such an action. */
+/* What fails in rows with x[0] > 0.5, and in steps with such an action. */
 enum {
     FAILS_NOT,
     FAILS_OUTCOME, /* diverged */
@@ -28,11 +28,11 @@ enum {
     FAILS_STOP,    /* the call stops */
     FAILS_LOSS,    /* not finite */
     FAILS_GRAD,    /* not finite */
-    FAILS_SILENT,  /* an answer to a query is not written */
+    FAILS_SILENT,  /* the result of a query is not written */
     FAILS_KIND     /* a product has no kind */
 };
 
-/* What the environment of a test says and does. */
+/* What the environment of a test returns. */
 static struct plan {
     ds_status create, info, bounds, evaluate;
     int no_instance, fails;
@@ -59,9 +59,9 @@ typedef struct instance {
 
 static const ds_host *host_seen;
 static uint64_t instances;
-static char calls[1000]; /* what was called, see note() */
+static char calls[1000]; /* log of calls, see note() */
 
-/* Notes a call: a letter and the number of its rows, or the instance and its lanes. */
+/* Logs a call: a letter and the number of its rows, or the instance and its lanes. */
 static void note(char what, uint64_t rows, const instance *in, const uint64_t *lanes)
 {
     size_t at = strlen(calls);
@@ -73,7 +73,7 @@ static void note(char what, uint64_t rows, const instance *in, const uint64_t *l
     strcpy(calls + at, " ");
 }
 
-/* The calls since the last look. */
+/* The calls since the last check. */
 static void called_were(const char *want)
 {
     if (strcmp(calls, want) != 0) {
@@ -156,7 +156,7 @@ static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
     return DS_OK;
 }
 
-/* The answer to query i for row k: numbers that tell row, vectors and element. */
+/* The result of query i for row k: numbers that identify row, vectors and element. */
 static void answer_query(const ds_rows *rows, const ds_results *results, uint64_t i, uint64_t k, int fails)
 {
     const ds_query *q = rows->query[i];
@@ -297,7 +297,7 @@ static ds_status step(void *self, const ds_step_rows *rows, const ds_step_result
     return status != DS_OK ? status : plan.evaluate;
 }
 
-/* The derivative tells the step, whether it begins a sweep, and the adjoints. */
+/* The derivative identifies the step, whether it begins a sweep, and the adjoints. */
 static ds_status back(void *self, const ds_back_rows *rows, const ds_back_results *results)
 {
     instance *in = self;
@@ -315,7 +315,7 @@ static ds_status back(void *self, const ds_back_rows *rows, const ds_back_result
     return DS_OK;
 }
 
-/* All that the environment has: what the plan says of it. */
+/* All extensions of the environment, according to the plan. */
 static const void *all_extensions(void *self, const char *wanted)
 {
     static const ds_env_channels channels = {
@@ -386,7 +386,7 @@ static void services(void **state)
     uint64_t n = 0, shape[8];
     (void)state;
     assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->threads == 3);
-    assert_int_equal(h->seed, 0); /* an environment draws from its parameters and the noise key alone */
+    assert_int_equal(h->seed, 0); /* an environment draws only from its parameters and the noise key */
     assert_int_equal(h->should_stop(h), 0);
     assert_null(h->get_extension(h, "ds.host.nothing/1"));
     assert_int_equal(h->get_int(h, "steps", &i), DS_OK);
@@ -482,11 +482,11 @@ static void refuses_instances(void **state)
     refused(4, "toy: info() returned tolerance -1: it must be finite and at least 0");
     desc.flags = DS_ENV_INEXACT;
     plan.tolerance = NAN;
-    refused(4, "tolerance of nan");
+    refused(4, "tolerance nan");
     plan.loss_floor = NAN;
     refused(4, "toy: info() returned loss_floor nan: return a lower bound of the loss");
     plan.loss_floor = INFINITY;
-    refused(4, "loss_floor of inf");
+    refused(4, "loss_floor inf");
     plan.dt = INFINITY;
     refused(4, "toy: info() returned dt inf s: return the seconds of a step");
     plan.dt = -0.1;
@@ -505,7 +505,7 @@ static void refuses_instances(void **state)
     refused(4, "start point: variable 0 is nan");
 }
 
-/* Evaluates once: the outcome, the text of its message, and whether the loss and gradient were handed on. */
+/* Evaluates once: the outcome, the text of its message, and whether loss and gradient are passed on. */
 static void answers(uint32_t want, uint32_t outcome, const char *text)
 {
     ds_env *env = open_env();
@@ -605,7 +605,7 @@ static void make_table(row_table *t, uint32_t want)
                          .answer = t->list};
 }
 
-/* Is row k answered as it would be alone? */
+/* Does row k have the result that it has alone? */
 static void row_is_good(const row_table *t, uint64_t k)
 {
     const ds_answer *a = &t->answer[k];
@@ -636,7 +636,7 @@ static void row_has_failed(const row_table *t, uint64_t k, uint32_t outcome, con
     }
 }
 
-/* Several rows in one call; those that fail are called once more, alone, and get words of their own. */
+/* Several rows in one call; those that fail are called once more, alone, and get messages of their own. */
 static void tables(void **state)
 {
     static const struct {
@@ -679,7 +679,7 @@ static void tables(void **state)
     ds_env_close(env);
 }
 
-/* When the host asks to stop, no row is called again. */
+/* After the host requested a stop, no row is called again. */
 static void table_stops(void **state)
 {
     ds_settings none = {0};
@@ -701,7 +701,7 @@ static void table_stops(void **state)
     ds_env_close(env);
 }
 
-/* How many rows a call has: what the plugin says, as far as buffers of a bounded size hold them. */
+/* How many rows a call has: what the plugin says, limited by buffers of a bounded size. */
 static void table_sizes(void **state)
 {
     static const struct {
@@ -738,7 +738,7 @@ static void make_queries(row_table *t, const ds_env *env, uint32_t op, uint32_t 
     t->t.in_stride = t->t.out_stride = ROOM;
 }
 
-/* The numbers that came out of row k: zeros from word `from` on, gaps as they were. */
+/* The numbers of row k: zeros from word `from` on, gaps unchanged. */
 static const double *numbers_of(const row_table *t, uint64_t k, uint64_t from)
 {
     const double *out = (const double *)(const void *)(t->out + k * ROOM);
@@ -748,7 +748,7 @@ static const double *numbers_of(const row_table *t, uint64_t k, uint64_t from)
     return out;
 }
 
-/* Are the queries of row k answered as they would be alone? The product follows the values. */
+/* Do the queries of row k have the results that they have alone? The product follows the values. */
 static void queries_are_good(const row_table *t, uint64_t k)
 {
     const ds_placed_query *photo = &t->queries.query[0], *error = &t->queries.query[1],
@@ -842,7 +842,7 @@ static ds_episode *episode_of(lanes *l, uint64_t k)
     return ep;
 }
 
-/* Actions -0.01, -0.02, ... that tell lane and step; noise keys 1, 2, ... */
+/* Actions -0.01, -0.02, ... that identify lane and step; noise keys 1, 2, ... */
 static void lanes_open(lanes *l)
 {
     memset(l, 0, sizeof *l);
@@ -871,7 +871,7 @@ static ds_status lanes_to(lanes *l, uint64_t count, uint64_t step)
     return ds_episodes_advance(count, l->list);
 }
 
-/* Is lane k where its actions lead to, and did the last step cost what one costs? */
+/* Is lane k where its actions lead to, with the cost of one step? */
 static void lane_is_at(const lanes *l, uint64_t k, uint64_t step)
 {
     double sum = 0;
@@ -907,7 +907,7 @@ static void lanes_share_calls(void **state)
     lanes_close(&l);
 }
 
-/* How many lanes of an instance are used: what the plugin says, within bounds. */
+/* How many lanes of an instance are used: what the plugin says, within limits. */
 static void lane_counts(void **state)
 {
     static const struct {
@@ -968,8 +968,8 @@ static void lanes_begin_again(void **state)
     lanes_close(&l);
 }
 
-/* The instance is new, as after a crash: its lanes go through their steps again, which are not counted, and
- * take the next one together. */
+/* The instance is new, as after a crash: its lanes repeat their steps, which are not counted, and take the
+ * next one together. */
 static void lanes_catch_up(void **state)
 {
     lanes l;
@@ -988,7 +988,7 @@ static void lanes_catch_up(void **state)
     lanes_close(&l);
 }
 
-/* A lane that fails ends its episode alone; an error of the call ends those of all its lanes. */
+/* A lane that fails ends only its own episode; an error of the call ends those of all its lanes. */
 static void lanes_fail(void **state)
 {
     lanes l;
@@ -1021,7 +1021,7 @@ static void lanes_fail(void **state)
     lanes_close(&l);
 }
 
-/* Sweeps of several lanes in one call; a lane whose episode is not there is lost, and no other. */
+/* Sweeps of several lanes in one call; only a lane whose episode does not exist is lost. */
 static void lanes_go_back(void **state)
 {
     lanes l;
@@ -1061,7 +1061,7 @@ static void lanes_go_back(void **state)
     assert_int_equal(ds_episodes_go_back(4, l.backs), DS_OK);
     called_were("k0:0 k1:0 ");
     assert_true(l.back[1].lost && l.back[2].lost); /* its sweep has failed */
-    /* Lanes that go on are where they were. */
+    /* The other lanes are where they were. */
     plan.fails = FAILS_NOT;
     assert_int_equal(lanes_to(&l, 4, 4), DS_OK);
     called_were("s0:012 s1:0 ");
@@ -1103,7 +1103,7 @@ static void good_names(void)
     called[1] = (ds_variable){.name = "K_2", .unit = "", .group = "", .flags = DS_VARIABLE_LOG};
 }
 
-/* Asking for the names ends with this status, and this text where it is not 0. */
+/* Reading the names ends with this status, and this text where it is not 0. */
 static void asked(int status, const char *text)
 {
     ds_error e = {0};
@@ -1171,14 +1171,14 @@ static void variables(void **state)
              "to the "
              "sizeof of the type");
     plan.n = DS_MAX_NAMED + 1;
-    table.describe = NULL; /* would be a breach, but is not looked at */
+    table.describe = NULL; /* would be a breach, but is not read */
     asked(0, "");
     assert_string_equal(ds_variable_name(NULL, 17, room), "x17");
     ds_variable_label(NULL, 17, label);
     assert_string_equal(label, "x17");
 }
 
-/* What a later version of the interface knows and this host does not, as base.h rules. */
+/* Values of a later version of the interface that this host does not know, by the rules of base.h. */
 static void later_versions(void **state)
 {
     static const char *const later[] = {"ds.host.later/1", NULL};
@@ -1270,7 +1270,7 @@ static void terminal(void **state)
     close(fd);
     out[used] = '\0';
     assert_int_equal(status, 0);
-    /* What does not fit goes as a whole word: no number is cut. */
+    /* What does not fit is dropped word by word: no number is cut. */
     assert_string_equal(out, "evaluation 1 of\r\033[Kdshost: warning: toy: something happened\r\n"
                              "evaluation 1 of\r\033[Kdshost: debug: shown\r\n"
                              "evaluation 1 of\r\033[K");

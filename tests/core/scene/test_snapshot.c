@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_snapshot.c - the checked copy of a scene: what is taken over, what is refused, damaged blocks,
- * trajectory files. */
+/* test_snapshot.c - the checked copy of a scene: what is accepted and refused, damaged blocks, trajectory
+ * files. */
 #include "config.h"
 
 #include <setjmp.h>
