@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/plugin_memory.h"
+#include "base/text.h"
 
 static int wrong(char text[DS_REQUEST_TEXT], uint64_t i, const char *why)
 {
