@@ -21,7 +21,7 @@ for c in run resume export eval gradients landscape list help template new docto
     grep -q "^usage: dshost .*$c" "$tmp/out"
     result $? "$c --help shows its usage"
     good "$c -h" $c -h
-    bad 2 "$c: unknown flag --bogus; \`dshost $c --help\` lists what there is" $c --bogus
+    bad 2 "$c: unknown flag --bogus; \`dshost $c --help\` lists all flags" $c --bogus
     bad 2 "$c: unknown flag -z" $c -z
 done
 good "help of a command" help eval

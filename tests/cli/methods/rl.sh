@@ -138,7 +138,7 @@ fi
     >/dev/null 2>&1
 [ -s pictures/best.png ] && [ -s pictures/convergence.png ]
 result $? "pictures of the best episode"
-refuses 4 "sac needs stepwise control, which analytic does not have; take" "no stepwise control, one line" \
+refuses 4 "sac needs stepwise control, which analytic does not have; use" "no stepwise control, one line" \
     "$dshost" --env analytic --opt sac --budget 10 --out none
 refuses 4 "analytic does not have" "the same for ppo" "$dshost" --env analytic --opt ppo --budget 10 --out none
 "$dshost" list >"$tmp/out" 2>&1

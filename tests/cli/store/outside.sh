@@ -174,7 +174,7 @@ if ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -DTRACE="\"$trace\"" -I"$D
     mkdir theirs/begun && cp theirs/run/run.ini theirs/begun/
     "$dshost" --env ./hill.so --opt rand --budget 4 --runs 2 $quiet --out theirs/series >/dev/null 2>&1
     rm -r theirs/series/seed-1
-    names="names the plugin $tmp/hill.so, which is not on the plugin path: .* add --trust-plugin $tmp/hill.so"
+    names="names the plugin $tmp/hill.so, which is not on the plugin path\. .* add --trust-plugin $tmp/hill.so"
     cp -r theirs before
     for command in "resume theirs/run --budget 14" "eval --x theirs/run" "view theirs/run -o v.html" "resume theirs/begun" \
         "resume theirs/series" "landscape theirs/land" "resume theirs/land" "merge whole theirs/bench"; do

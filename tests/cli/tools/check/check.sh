@@ -225,7 +225,7 @@ result $? "points that take far longer than the start point do not take pure.oft
 grep -q '^# channel limits: the derivative of element 137 with respect to variable [0-9] is ' out
 result $? "a wrong derivative is named"
 
-compile_bad lanes_sound && "$dshost" check ./lanes_sound.so --only rl > out 2> err && grep -q '^# 4 of 4 lanes at once' out
+compile_bad lanes_sound && "$dshost" check ./lanes_sound.so --only steps > out 2> err && grep -q '^# 4 of 4 lanes at once' out
 result $? "sound lanes pass"
 
 # A fault fails the tests for its own guarantee and no others.
