@@ -216,7 +216,7 @@ slow() {
     fi
     result $? "$1: everything it was told is saved"
 }
-slow create_block "create() did not end within 10 s" none
+slow create_block "create() has not ended within 10 s" none
 slow slow_threads_stubborn "$contract" 20
 slow slow_hang "destroy() did not return within 10 s" 60
 
