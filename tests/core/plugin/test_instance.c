@@ -490,7 +490,7 @@ static void refuses_instances(void **state)
     plan.dt = INFINITY;
     refused(4, "toy: info() returned dt inf s: return the seconds of a step");
     plan.dt = -0.1;
-    refused(4, "a dt of -0.1 s");
+    refused(4, "dt -0.1 s");
     plan.bounds = DS_E_IO;
     refused(6, "toy: bounds() failed");
     plan.lower = 2;
