@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request.c - reads the structs of a request, and tests it against the contract of ds_objective.evaluate(). */
+/* request.c - reads the structs of a request, and tests it against the contract of ds_objective.evaluate
+ * (diffsim/optimizer.h). */
 #include "config.h"
 
 #include "evaluate/request.h"

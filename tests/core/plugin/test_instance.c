@@ -1149,15 +1149,15 @@ static void variables(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[200];
         snprintf(text, sizeof text,
-                 "toy: ds.env.variables/1: variable 1: the name is '%s': a letter, then letters, digits, '_' "
-                 "and '.' are possible",
+                 "toy: ds.env.variables/1: variable 1: the name is '%s': use a letter, then letters, digits, "
+                 "'_' and '.'",
                  bad[i]);
         called[1].name = bad[i];
         asked(4, text);
     }
     called[1].group = "two words";
-    asked(4, "toy: ds.env.variables/1: variable 1: the group is 'two words': a letter, then letters, digits, "
-             "'_' and '.' are possible");
+    asked(4, "toy: ds.env.variables/1: variable 1: the group is 'two words': use a letter, then letters, "
+             "digits, '_' and '.'");
     describe_status = DS_E_STATE;
     asked(4, "toy: describe() of ds.env.variables/1 failed: no names today (DS_E_STATE)");
     table.describe = NULL;
