@@ -111,12 +111,12 @@ library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/c
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
-	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/film/test_film_files %D%/tools/gradients/test_estimate %D%/tools/harness/test_check_clock \
+	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/exchange/test_film_files %D%/tools/landscape/test_estimate %D%/tools/harness/test_check_clock \
 	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
 	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
 	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis %D%/tools/view/test_live_request %D%/tools/view/test_view_page
 if HAVE_WEBP
-%C%_tools_film_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
+%C%_tools_exchange_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
 endif
 
 check_PROGRAMS += \
@@ -329,7 +329,7 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 test_programs = $(check_PROGRAMS) $(fuzz_targets) $(SLOW_TESTS) $(BENCHMARKS)
 $(test_programs): LDADD = $(test_archives)
-webp_tests = %D%/tools/film/test_film_files
+webp_tests = %D%/tools/exchange/test_film_files
 $(webp_tests): LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
 $(filter-out $(library_tests),$(test_programs)): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(test_programs): $(filter %.la,$(test_libs))

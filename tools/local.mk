@@ -8,139 +8,76 @@ noinst_LTLIBRARIES += tools/libtools.la
 tools_libtools_la_SOURCES = \
 	%D%/stats/aggregate.c \
 	%D%/stats/aggregate.h \
-	%D%/stats/distribution.c \
-	%D%/stats/distribution.h \
-	%D%/stats/friedman.c \
-	%D%/stats/friedman.h \
 	%D%/stats/hypothesis.c \
 	%D%/stats/hypothesis.h \
 	%D%/stats/sample.c \
 	%D%/stats/sample.h \
-	%D%/plot/plot_contour.c \
-	%D%/plot/plot_contour.h \
-	%D%/plot/plot_groups.c \
-	%D%/plot/plot_groups.h \
 	%D%/plot/plot_lines.c \
 	%D%/plot/plot_lines.h \
-	%D%/plot/plot_marker.c \
-	%D%/plot/plot_marker.h \
 	%D%/plot/plot_map.c \
 	%D%/plot/plot_map.h \
-	%D%/plot/plot_panels.c \
-	%D%/plot/plot_panels.h \
-	%D%/page/html.c \
-	%D%/page/html.h \
 	%D%/page/page.c \
 	%D%/page/page.h \
-	%D%/page/page_texts.h \
 	%D%/results/disambiguate.c \
-	%D%/results/mixed.c \
 	%D%/results/export.c \
 	%D%/results/export.h \
 	%D%/results/export_bench.c \
-	%D%/results/export_earlier.c \
-	%D%/results/export_earlier.h \
-	%D%/results/export_table.c \
-	%D%/results/npy_names.c \
-	%D%/results/npy_names.h \
 	%D%/results/npy_write.c \
 	%D%/results/npy_write.h \
-	%D%/results/pool.c \
 	%D%/results/printer.c \
 	%D%/results/printer.h \
-	%D%/tables/csv.c \
-	%D%/tables/csv.h \
-	%D%/tables/join.c \
-	%D%/tables/only.c \
-	%D%/tables/run_table.c \
-	%D%/tables/run_table.h \
-	%D%/film/film.h \
-	%D%/film/film_ffmpeg.c \
-	%D%/film/film_frame.c \
-	%D%/film/film_frame.h \
-	%D%/film/film_png.c \
-	%D%/film/film_webp.c \
-	%D%/film/film_write.c \
-	%D%/film/film_write.h \
+	%D%/results/csv.c \
+	%D%/results/csv.h \
+	%D%/results/run_table.c \
+	%D%/results/run_table.h \
+	%D%/exchange/film.h \
+	%D%/exchange/film_ffmpeg.c \
+	%D%/exchange/film_frame.c \
+	%D%/exchange/film_frame.h \
+	%D%/exchange/film_image.c \
 	%D%/exchange/exchange.h \
 	%D%/exchange/exchange_obj.c \
-	%D%/exchange/exchange_ply.c \
 	%D%/exchange/exchange_usd.c \
 	%D%/exchange/exchange_vtk.c \
-	%D%/exchange/present.c \
-	%D%/exchange/present.h \
 	%D%/exchange/series.c \
 	%D%/exchange/series.h \
-	%D%/exchange/surface.c \
-	%D%/exchange/surface.h \
 	%D%/results/trajectory.c \
 	%D%/policy/npz_read.c \
 	%D%/policy/npz_read.h \
 	%D%/policy/policy.c \
 	%D%/policy/policy.h \
-	%D%/view/live_request.c \
-	%D%/view/live_request.h \
+	%D%/view/live_run.c \
+	%D%/view/live_run.h \
+	%D%/view/live_server.c \
+	%D%/view/live_server.h \
 	%D%/report/report_make.c \
 	%D%/report/report.h \
-	%D%/report/report_read.c \
-	%D%/report/report_read.h \
 	%D%/report/report_csv.c \
-	%D%/report/report_csv.h \
 	%D%/report/report_figures.c \
-	%D%/report/report_figures.h \
 	%D%/report/report_overall.c \
 	%D%/report/report_page.c \
-	%D%/report/report_page.h \
-	%D%/report/report_overview.c \
-	%D%/report/report_overview.h \
 	%D%/report/report_episodes.c \
-	%D%/report/report_episodes.h \
 	%D%/report/report_point.c \
-	%D%/report/report_point.h \
-	%D%/report/report_settings.c \
-	%D%/report/report_settings.h \
-	%D%/table/grid.c \
-	%D%/table/grid.h \
-	%D%/report/report_style.c \
-	%D%/report/report_style.h \
+	%D%/report/grid.c \
+	%D%/report/grid.h \
 	%D%/report/report_tables.c \
-	%D%/report/report_tables.h \
-	%D%/gradients/estimate.c \
-	%D%/gradients/estimate.h \
-	%D%/gradients/gradients.h \
-	%D%/gradients/gradients_cell.c \
-	%D%/gradients/gradients_internal.h \
-	%D%/gradients/gradients_options.c \
-	%D%/gradients/gradients_options.h \
-	%D%/gradients/gradients_pictures.c \
-	%D%/gradients/gradients_report.c \
-	%D%/gradients/gradients_run.c \
-	%D%/gradients/gradients_sample.c \
-	%D%/gradients/gradients_sample.h \
-	%D%/gradients/gradients_sweep.c \
-	%D%/gradients/gradients_sweep.h \
+	%D%/landscape/gradients.h \
+	%D%/landscape/gradients_cell.c \
+	%D%/landscape/gradients_options.c \
+	%D%/landscape/gradients_report.c \
+	%D%/landscape/gradients_run.c \
+	%D%/landscape/gradients_sample.c \
 	%D%/landscape/landscape.h \
-	%D%/landscape/landscape_basins.c \
-	%D%/landscape/landscape_evaluate.c \
-	%D%/landscape/landscape_files.c \
-	%D%/landscape/landscape_gradient.c \
-	%D%/landscape/landscape_internal.h \
-	%D%/landscape/landscape_loss.c \
 	%D%/landscape/landscape_marks.c \
+	%D%/landscape/landscape_measure.c \
 	%D%/landscape/landscape_measure.h \
 	%D%/landscape/landscape_page.c \
-	%D%/landscape/landscape_scale.c \
-	%D%/landscape/page_texts.h \
-	%D%/landscape/landscape_options.c \
-	%D%/landscape/landscape_options.h \
 	%D%/landscape/landscape_pictures.c \
 	%D%/landscape/landscape_report.c \
 	%D%/landscape/landscape_run.c \
-	%D%/landscape/landscape_run_path.c \
 	%D%/landscape/landscape_slice.c \
 	%D%/landscape/landscape_slice.h \
 	%D%/landscape/landscape_survey.c \
-	%D%/landscape/landscape_time.c \
 	%D%/landscape/landscape_verdict.c \
 	%D%/landscape/landscape_verdict.h \
 	%D%/bench/bench_file.c \
@@ -199,32 +136,19 @@ noinst_LTLIBRARIES += tools/libpictures.la
 tools_libpictures_la_SOURCES = \
 	%D%/plot/canvas.c \
 	%D%/plot/canvas.h \
-	%D%/plot/canvas_svg.c \
-	%D%/plot/canvas_svg.h \
 	%D%/plot/plot.c \
 	%D%/plot/plot.h \
 	%D%/plot/plot_axes.c \
 	%D%/plot/plot_axes.h \
-	%D%/plot/plot_bars.c \
-	%D%/plot/plot_color.c \
-	%D%/plot/plot_color.h \
-	%D%/plot/plot_scale.c \
-	%D%/plot/plot_scale.h \
 	%D%/render/picture.c \
 	%D%/render/picture.h \
 	%D%/render/render.c \
 	%D%/render/render.h \
 	%D%/render/render_flat.c \
-	%D%/render/render_overlay.h \
-	%D%/render/render_overlay.c \
 	%D%/render/render_flat.h \
 	%D%/render/render_geometry.c \
 	%D%/render/render_internal.h \
-	%D%/render/render_primitives.c \
 	%D%/render/render_raster.c \
-	%D%/render/render_shade.c \
-	%D%/render/render_shapes.c \
-	%D%/render/render_smooth.c \
 	%D%/results/trajectory.h \
 	%D%/results/point.c \
 	%D%/results/point.h \
@@ -234,9 +158,6 @@ tools_libpictures_la_SOURCES = \
 	%D%/results/settings_text.h \
 	%D%/episode/episode.c \
 	%D%/episode/episode.h \
-	%D%/view/page_files.h \
-	%D%/view/view_pack.c \
-	%D%/view/view_pack.h \
 	%D%/view/view_page.c \
 	%D%/view/view_page.h \
 	%D%/eval/best_picture.c \
@@ -269,7 +190,7 @@ libexec_dshost_eval_CPPFLAGS = $(AM_CPPFLAGS) $(PNG_CFLAGS) -DEVAL_LIBPNG=1
 libexec_dshost_eval_LDADD = $(LDADD) $(PNG_LIBS)
 endif
 libexec_dshost_export_SOURCES = tools/results/cmd_export.c
-libexec_dshost_gradients_SOURCES = tools/gradients/cmd_gradients.c
+libexec_dshost_gradients_SOURCES = tools/landscape/cmd_gradients.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
 libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c
@@ -280,14 +201,10 @@ libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_picture_LDADD = $(pictures_link)
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
-libexec_dshost_table_SOURCES = tools/table/cmd_table.c
+libexec_dshost_table_SOURCES = tools/report/cmd_table.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
 libexec_dshost_view_SOURCES = \
 	tools/view/cmd_view.c \
-	tools/view/live_run.c \
-	tools/view/live_run.h \
-	tools/view/live_server.c \
-	tools/view/live_server.h \
 	tools/view/view.h \
 	tools/view/view_formats.c
 
@@ -315,14 +232,14 @@ page_figures = $(page_shared)/page.css $(page_shared)/figure.css $(page_shared)/
 EXTRA_DIST += tools/page/page_files.sh tools/page/page.css tools/page/figure.css tools/page/figure.js
 CLEANFILES += tools/page/page_texts.c
 tools/page/page_texts.c: tools/page/page_files.sh $(page_figures)
-	$(AM_V_GEN)$(MKDIR_P) tools/page && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' page/page_texts.h \
+	$(AM_V_GEN)$(MKDIR_P) tools/page && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' page/page.h \
 		page_css $(page_shared)/page.css -- figure_css $(page_shared)/figure.css -- figure_js $(page_shared)/figure.js > $@-t && mv $@-t $@
 
 landscape_page = $(top_srcdir)/tools/landscape/page
 EXTRA_DIST += tools/landscape/page
 CLEANFILES += tools/landscape/page_texts.c
 tools/landscape/page_texts.c: tools/page/page_files.sh $(landscape_page)/landscape.css $(landscape_page)/landscape.js
-	$(AM_V_GEN)$(MKDIR_P) tools/landscape && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' landscape/page_texts.h \
+	$(AM_V_GEN)$(MKDIR_P) tools/landscape && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' landscape/landscape.h \
 		landscape_css $(landscape_page)/landscape.css -- landscape_js $(landscape_page)/landscape.js > $@-t && mv $@-t $@
 
 # The pages that `dshost view` writes.
@@ -335,7 +252,7 @@ CLEANFILES += tools/view/page_files.c
 live_scripts = $(page_folder)/math.js $(page_folder)/plot.js $(page_folder)/live.js
 tools/view/page_files.c: tools/page/page_files.sh $(page_folder)/episodes.html $(page_folder)/episodes.css $(page_scripts) \
 		$(page_folder)/live.html $(page_folder)/live.css $(live_scripts)
-	$(AM_V_GEN)$(MKDIR_P) tools/view && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' view/page_files.h \
+	$(AM_V_GEN)$(MKDIR_P) tools/view && $(SHELL) $(page_shared)/page_files.sh '$(AWK)' view/view_page.h \
 		episodes_html $(page_folder)/episodes.html -- episodes_css $(page_folder)/episodes.css \
 		-- episodes_js $(page_scripts) -- live_html $(page_folder)/live.html \
 		-- live_css $(page_folder)/live.css -- live_js $(live_scripts) > $@-t && mv $@-t $@

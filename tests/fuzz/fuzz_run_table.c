@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "tables/run_table.h"
+#include "results/run_table.h"
 #include "tests/fuzz/fuzz.h"
 
 static void require_name(const char *name)

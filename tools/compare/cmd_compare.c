@@ -18,7 +18,7 @@
 #include "results/results.h"
 #include "stats/aggregate.h"
 #include "stats/hypothesis.h"
-#include "tables/run_table.h"
+#include "results/run_table.h"
 
 #define COMPARE_TOLERANCE 1e-9
 

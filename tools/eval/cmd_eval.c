@@ -22,7 +22,7 @@
 #include "evaluate/pool.h"
 #include "plot/plot.h"
 #include "plot/plot_lines.h"
-#include "plot/plot_scale.h"
+#include "plot/plot_axes.h"
 #include "results/point.h"
 #include "results/trajectory.h"
 #include "run/run.h"

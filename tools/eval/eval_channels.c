@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
-#include "stats/distribution.h"
+#include "stats/sample.h"
 #include "store/run_folder.h"
 
 #include <math.h>

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_usd.c - USD as text (openusd.org, UsdGeom): particles are Points, cloths and bodies of elements a
- * Mesh, lines BasisCurves, rigid shapes the primitives of USD below an Xform for each copy; what moves has
- * time samples, one for each frame, whose time codes are the numbers of the frames. */
+/* exchange_usd.c - USD as text (openusd.org, UsdGeom). Particles are Points, cloths and element meshes a
+ * Mesh, lines BasisCurves, rigid shapes USD primitives below one Xform per copy. Moving bodies have one time
+ * sample per frame, whose time code is the number of the frame. */
 #include "config.h"
 
 #include "exchange/exchange.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
 #include "exchange/series.h"
 #include "render/render.h"
 #include "render/render_internal.h"
 #include "results/printer.h"
 
-/* Positions in a file, above which frames are left out. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Number of positions in a file above which frames are left out. */
 #define MOST 2e6
 
 /* ---- values ---- */
 
-/* The attribute's name with a value, or with time samples where the body moves. */
+/* Writes a value of the attribute, or time samples if the body moves. */
 typedef void put_value(ds_printer *p, const ds_surface *s, uint64_t element, const double *data);
 
-/* Is the body where it was in all frames that are written? */
+/* Is the body at the same place in all frames that are written? */
 static int rests(const ds_series *s, uint64_t b)
 {
     const ds_snapshot_body *body = &s->scene->body[b];
@@ -56,7 +55,7 @@ static void put_samples(ds_printer *p, const ds_series *s, uint64_t b, uint64_t 
     ds_print(p, "%s}\n", indent);
 }
 
-/* Positions are floats in USD: nine digits would give their bits, seven give them to half a step. */
+/* USD positions are floats: nine digits would preserve their bits, seven preserve them to half a step. */
 static void put_point(ds_printer *p, const double *v)
 {
     ds_print(p, "(%.7g, %.7g, %.7g)", v[0], v[1], v[2]);
@@ -73,7 +72,7 @@ static void put_points(ds_printer *p, const ds_surface *s, uint64_t element, con
     ds_print(p, "]");
 }
 
-/* The ends of all segments: curves of two points each. */
+/* The ends of all segments, as curves of two points each. */
 static void put_ends(ds_printer *p, const ds_surface *s, uint64_t element, const double *data)
 {
     (void)element;
@@ -92,7 +91,7 @@ static void put_place(ds_printer *p, const ds_surface *s, uint64_t element, cons
     ds_print(p, "(%.15g, %.15g, %.15g)", pose[0], pose[1], pose[2]);
 }
 
-/* A quaternion and its negative are one turn; of the two that with w >= 0 is written. */
+/* A quaternion and its negative are the same rotation; the one with w >= 0 is written. */
 static void put_turn(ds_printer *p, const ds_surface *s, uint64_t element, const double *data)
 {
     const double *q = data + 7 * element + 3;
@@ -245,7 +244,7 @@ static void put_body(ds_printer *p, const ds_series *s, uint64_t b)
 
 /* ---- file ---- */
 
-/* A text between quotes. */
+/* A quoted text. */
 static void put_quoted(ds_printer *p, const char *text)
 {
     ds_print(p, "\"");
@@ -288,7 +287,7 @@ static void put_stage(ds_printer *p, const ds_series *s)
     ds_print(p, "}\n");
 }
 
-/* So many frames that the file stays one that programs read. */
+/* Frame step with which the file stays readable for other programs. */
 static uint64_t step_of(const ds_snapshot *scene)
 {
     double positions = 0;

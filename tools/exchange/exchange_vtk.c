@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_vtk.c - VTK's XML files of an unstructured grid (docs.vtk.org, "VTK XML Formats"), with raw
- * appended data that zlib has compressed in blocks, and the collection that gives them their times. */
+/* exchange_vtk.c - VTK XML files of an unstructured grid (docs.vtk.org, "VTK XML Formats") with raw appended
+ * data in zlib-compressed blocks, and the collection file with their times. */
 #include "config.h"
 
+#include "base/file.h"
 #include "exchange/exchange.h"
+#include "exchange/series.h"
+#include "page/page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,13 +14,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/file.h"
-#include "exchange/series.h"
-#include "page/html.h"
-
 enum { BLOCK = 1 << 16, LEVEL = 6, VERTEX = 1, LINE = 3, TRIANGLE = 5 /* VTK's cell types */ };
 
-/* The description of a file and its data, both in memory: the first needs the places of the second. */
+/* A file's description and data, both in memory: the description needs the offsets of the data. */
 typedef struct vtu {
     FILE *xml, *raw;
     char *xml_text, *raw_bytes;
@@ -27,8 +26,8 @@ typedef struct vtu {
 
 /* ---- arrays ---- */
 
-/* Appends an array: how many blocks, their size, that of the last one (0 = it is full), compressed
- * sizes, blocks. */
+/* Appends an array: number of blocks, block size, size of the last block (0 = full), compressed sizes,
+ * blocks. */
 static void put_blocks(vtu *v, const void *data, size_t size)
 {
     const size_t blocks = (size + BLOCK - 1) / BLOCK;
@@ -56,7 +55,7 @@ static void put_blocks(vtu *v, const void *data, size_t size)
     free(packed);
 }
 
-/* An array of `tuples` times `parts` numbers; `about` are further attributes. */
+/* An array of `tuples` times `parts` numbers; `about` holds further attributes. */
 static void put_array(vtu *v, const char *type, size_t width, const char *name, uint64_t tuples,
                       uint64_t parts, const void *data, const char *about)
 {
@@ -95,8 +94,7 @@ static void put_fields(vtu *v, const ds_series *s, uint64_t k)
             put_field(v, name, scene->body[b].count, 7, ds_snapshot_at(scene, k, b));
         }
     }
-    /* Which number a body has in the array `body` of the cells; texts in VTK's files are read by
-     * few programs. */
+    /* The number of each body in the cell array `body`: few programs read texts in VTK files. */
     for (uint64_t b = 0; b < scene->bodies; b++) {
         char name[DS_SCENE_NAME_MAX + 16];
         const double number = (double)b;
@@ -106,7 +104,7 @@ static void put_fields(vtu *v, const ds_series *s, uint64_t k)
     fputs("</FieldData>\n", v->xml);
 }
 
-/* Positions, and how they have changed since the kept frame before. */
+/* Positions, and their change since the previous kept frame. */
 static void put_vertices(vtu *v, const ds_series *s, uint64_t k)
 {
     const uint64_t n = ds_series_vertices(s);
@@ -228,7 +226,7 @@ static int write_frame(const ds_series *s, uint64_t k, const char *path, ds_erro
     return status;
 }
 
-/* The files lie beside the collection, which names them without their folder. */
+/* The files are next to the collection, which names them without their folder. */
 static int write_collection(const ds_series *s, ds_error *e)
 {
     char *text = NULL;
@@ -246,7 +244,7 @@ static int write_collection(const ds_series *s, ds_error *e)
         char *name = ds_series_name(s, i, "vtu");
         const char *slash = name != NULL ? strrchr(name, '/') : NULL;
         const uint64_t frame = s->scene->frame[ds_series_frame(s, i)];
-        /* Without a length of a step the number of the frame is its time. */
+        /* Without a step length the number of the frame is its time. */
         fprintf(f, "<DataSet timestep=\"%.17g\" group=\"\" part=\"0\" file=\"",
                 s->scene->dt > 0 ? (double)frame * s->scene->dt : (double)frame);
         ds_html_text(f, slash != NULL ? slash + 1 : name != NULL ? name : "");

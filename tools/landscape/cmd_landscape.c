@@ -2,21 +2,20 @@
 /* cmd_landscape.c - `dshost landscape`: the loss and its gradient on a slice. */
 #include "config.h"
 
-#include <stdio.h>
-#include <ftw.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/json_text.h"
 #include "base/stop.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/run_flags.h"
 #include "landscape/landscape.h"
-#include "landscape/landscape_options.h"
 #include "run/run.h"
 #include "store/run_folder.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { PATHS_MAX = 7 };
 #define ADVICE_GRID "21"    /* points along each axis */

@@ -3,20 +3,17 @@
  * surface that it draws, and the report in words. Without scripts the pictures are those of the folder. */
 #include "config.h"
 
+#include "base/file.h"
+#include "base/json_text.h"
+#include "landscape/landscape.h"
+#include "page/page.h"
+#include "plot/canvas.h"
+#include "plot/plot_axes.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/file.h"
-#include "base/json_text.h"
-#include "landscape/landscape_internal.h"
-#include "landscape/page_texts.h"
-#include "page/html.h"
-#include "page/page.h"
-#include "page/page_texts.h"
-#include "plot/canvas_svg.h"
-#include "plot/plot_scale.h"
 
 /* Grid points along a side of which the page has the values; of more every so many-th. */
 enum { SIDE_MOST = 256, LINE_MOST = 5000, PATH_MOST = 2000 };

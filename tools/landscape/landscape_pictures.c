@@ -3,6 +3,12 @@
  * over a line. */
 #include "config.h"
 
+#include "landscape/landscape.h"
+#include "plot/plot_axes.h"
+#include "plot/plot_lines.h"
+#include "plot/plot_map.h"
+#include "results/settings_text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,10 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape/landscape_internal.h"
-#include "plot/plot_map.h"
-#include "plot/plot_panels.h"
-#include "results/settings_text.h"
+/* ---- landscape_scale ---- */
+
+/* how losses of a slice are mapped to colours, in pictures and pages alike. */
+
+int ds_landscape_loss_scale(const ds_landscape *l, double *high)
+{
+    const ds_spread *v = &l->measures.loss.loss;
+    *high = NAN;
+    /* Values over more than two decades need a logarithm. */
+    if (v->min > 0 && v->max > 100 * v->min && v->median < 0.15 * v->max) {
+        return DS_SCALE_LOG;
+    }
+    /* A few exploded losses would leave one colour for all the others. */
+    if (v->max - v->q90 > 20 * (v->q90 - v->min) && v->q90 > v->min) {
+        *high = v->q90 + (v->q90 - v->min);
+    }
+    return DS_SCALE_LINEAR;
+}
 
 #define DOT "\xc2\xb7"
 #define TIMES "\xc3\x97"

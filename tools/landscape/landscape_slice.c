@@ -2,8 +2,9 @@
 /* landscape_slice.c - which line or plane a user means, and its points. */
 #include "config.h"
 
-#include "base/text.h"
 #include "landscape/landscape_slice.h"
+
+#include "base/text.h"
 
 #include <diffsim/helper/random.h>
 #include <inttypes.h>

@@ -4,11 +4,204 @@
  * depends on answers alone. */
 #include "config.h"
 
+#include "landscape/landscape.h"
+
+#include <diffsim/env.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "landscape/landscape_internal.h"
+/* ---- landscape_evaluate ---- */
+
+/* points of a slice as questions to the journal, which evaluates and records them,
+ * or answers from the record what was asked before it was interrupted. */
+
+enum {
+    CHUNK_BYTES = 16 << 20, /* memory for points of one chunk, unless single points are larger */
+    CHUNK_ROWS = 8192
+};
+
+/* The rows of one call that are asked for together, those inside of the box. */
+typedef struct chunk {
+    uint64_t *row;        /* number of each of them in the call */
+    double *x, *c, *grad; /* points, and their record (landscape.h); derivatives and norm */
+    double *loss;
+    uint32_t *outcome;
+} chunk;
+
+static int open_chunk(chunk *k, uint64_t rows, uint64_t n, ds_error *e)
+{
+    k->x = malloc((rows + 1) * (n + 7) * sizeof(double));
+    k->row = malloc((rows + 1) * sizeof *k->row);
+    k->outcome = malloc((rows + 1) * sizeof *k->outcome);
+    if (k->x == NULL || k->row == NULL || k->outcome == NULL) {
+        return ds_no_memory(e);
+    }
+    k->c = k->x + (rows + 1) * n;
+    k->grad = k->c + 3 * (rows + 1);
+    k->loss = k->grad + 3 * (rows + 1);
+    return 0;
+}
+
+static void close_chunk(chunk *k)
+{
+    free(k->x);
+    free(k->row);
+    free(k->outcome);
+}
+
+/* What is recorded of a gradient: derivatives along the axes, and the norm of the whole where every
+ * variable is measured in widths of its bounds. */
+static void condense(const void *ctx, const double *grad, double *out)
+{
+    const ds_slice *s = ctx;
+    double largest = 0, sum = 0;
+    for (uint64_t i = 0; i < s->n; i++) {
+        largest = fmax(largest, fabs(grad[i]) * (s->upper[i] - s->lower[i]));
+    }
+    for (uint64_t i = 0; i < s->n && largest > 0; i++) {
+        double g = grad[i] * (s->upper[i] - s->lower[i]) / largest;
+        sum += g * g;
+    }
+    ds_slice_gradient(s, grad, out);
+    out[2] = largest * sqrt(sum);
+}
+
+/* Why the journal has ended: 0 where it has not. */
+static int end_of(const ds_landscape *l, ds_error *e)
+{
+    const ds_session *s = &l->session;
+    const ds_journal *j = &s->journal;
+    uint64_t broken = 0;
+    switch (j->end) {
+    case DS_END_NONE:
+        return 0;
+    case DS_END_ERROR:
+        return ds_fail(e, j->error.status, "%s", j->error.text);
+    case DS_END_FAILURES:
+        for (uint32_t k = DS_EVAL_INVALID; k < DS_OUTCOMES; k++) {
+            broken += j->statistics.outcome[k];
+        }
+        return ds_fail(e, DS_EXIT_ENV,
+                       "%s: stopped: %llu of the first %llu evaluations failed (run.max_failed allows a "
+                       "share of %g); the files %s/failure-*.ini repeat single ones",
+                       s->spec.env.id, (unsigned long long)broken, (unsigned long long)j->statistics.count,
+                       s->options.max_failed, s->folder);
+    default:
+        return DS_POOL_STOPPED;
+    }
+}
+
+/* Asks for points from..to of the call. */
+static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const double *c, int gradient,
+                    const char *tag, ds_slice_value *out, ds_error *e)
+{
+    uint64_t inside = 0, done = 0;
+    for (uint64_t i = from; i < to; i++) {
+        out[i] = (ds_slice_value){NAN, {NAN, NAN}, NAN, DS_POINT_OUTSIDE};
+        if (ds_slice_x(&l->slice, c + 2 * i, k->x + inside * l->slice.n)) {
+            memcpy(k->c + 3 * inside, c + 2 * i, 2 * sizeof *c);
+            k->c[3 * inside + 2] = 0;
+            k->row[inside++] = i;
+        }
+    }
+    ds_journal_request q = {.count = inside,
+                     .x = k->x,
+                     .recorded = k->c,
+                     .want = gradient ? DS_WANT_GRAD : 0,
+                     .tag = tag,
+                     .loss = k->loss,
+                     .outcome = k->outcome,
+                     .values = k->grad,
+                     .condense = condense,
+                     .ctx = &l->slice};
+    if (inside > 0) {
+        ds_journal_execute(&l->session.journal, &q, &done);
+    }
+    for (uint64_t i = 0; i < done; i++) {
+        ds_slice_value *v = &out[k->row[i]];
+        v->outcome = k->outcome[i];
+        v->loss = isfinite(k->loss[i]) ? k->loss[i] : (double)NAN;
+        if (gradient && k->outcome[i] == DS_EVAL_OK) {
+            memcpy(v->grad, k->grad + 3 * i, sizeof v->grad);
+            v->norm = k->grad[3 * i + 2];
+        }
+    }
+    return end_of(l, e);
+}
+
+/* Points that are asked for together. */
+static uint64_t rows_of_chunk(const ds_landscape *l, uint64_t count)
+{
+    uint64_t rows = CHUNK_BYTES / (l->slice.n * sizeof(double));
+    rows = rows > CHUNK_ROWS ? CHUNK_ROWS : rows < 64 ? 64 : rows;
+    return rows > count ? count : rows;
+}
+
+/* landscape_evaluate.c: asks the journal for `count` points of the slice (2 coordinates each). 0, an exit
+ * status, or DS_POOL_STOPPED. */
+static int landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
+                         ds_slice_value *out, ds_error *e)
+{
+    const uint64_t n = l->slice.n, rows = rows_of_chunk(l, count);
+    chunk k = {0};
+    int rc = open_chunk(&k, rows, n, e);
+    for (uint64_t from = 0, to; rc == 0 && from < count; from = to) {
+        to = count - from < rows ? count : from + rows;
+        rc = evaluate(l, &k, from, to, c, gradient, tag, out, e);
+    }
+    close_chunk(&k);
+    return rc;
+}
+
+/* Random points first .. first + count - 1 of the box. */
+static void draw_points(const ds_landscape *l, uint64_t first, uint64_t count, chunk *k)
+{
+    const ds_slice *s = &l->slice;
+    for (uint64_t i = 0; i < count; i++) {
+        ds_random r = ds_random_open(l->session.options.seed, "landscape box", first + i);
+        for (uint64_t d = 0; d < s->n; d++) {
+            const double x = s->lower[d] + ds_random_uniform(&r) * (s->upper[d] - s->lower[d]);
+            k->x[i * s->n + d] = fmin(x, s->upper[d]);
+        }
+        memcpy(k->c + 3 * i, (double[]){(double)(first + i), 0, 1}, 3 * sizeof *k->c);
+    }
+}
+
+/* The same for random points of the whole box, with gradients: fills the box of the measures. */
+static int landscape_ask_box(ds_landscape *l, uint64_t count, ds_error *e)
+{
+    const uint64_t rows = rows_of_chunk(l, count);
+    ds_box_measure *b = &l->measures.box;
+    chunk k = {0};
+    int rc = open_chunk(&k, rows, l->slice.n, e);
+    for (uint64_t first = 0; rc == 0 && first < count; first += rows) {
+        uint64_t done = 0;
+        ds_journal_request q = {.count = count - first < rows ? count - first : rows,
+                         .x = k.x,
+                         .recorded = k.c,
+                         .want = DS_WANT_GRAD,
+                         .tag = "box",
+                         .loss = k.loss,
+                         .outcome = k.outcome,
+                         .values = k.grad,
+                         .condense = condense,
+                         .ctx = &l->slice};
+        draw_points(l, first, q.count, &k);
+        ds_journal_execute(&l->session.journal, &q, &done);
+        for (uint64_t i = 0; i < done; i++) {
+            const int loss = k.outcome[i] <= DS_EVAL_BAD_GRAD && isfinite(k.loss[i]);
+            b->points++;
+            b->failed += !loss && k.outcome[i] != DS_EVAL_INFEASIBLE;
+            b->with_loss += (uint64_t)loss;
+            b->missing += loss && k.outcome[i] == DS_EVAL_BAD_GRAD;
+        }
+        rc = end_of(l, e);
+    }
+    close_chunk(&k);
+    return rc;
+}
 
 double *ds_landscape_field(const ds_landscape *l, ds_field *out)
 {
@@ -53,7 +246,7 @@ static int survey_grid(ds_landscape *l, ds_error *e)
     for (uint64_t k = 0; k < points; k++) {
         ds_slice_grid(&l->slice, k, c + 2 * k);
     }
-    int rc = ds_landscape_ask(l, points, c, l->want_gradient, "grid", l->grid, e);
+    int rc = landscape_ask(l, points, c, l->want_gradient, "grid", l->grid, e);
     free(c);
     return rc;
 }
@@ -157,7 +350,7 @@ static int survey_samples(ds_landscape *l, ds_error *e)
             }
             sample_points(l, m, c + 2 * each * m);
         }
-        rc = ds_landscape_ask(l, total, c, 0, "difference", r, e);
+        rc = landscape_ask(l, total, c, 0, "difference", r, e);
     }
     for (uint64_t m = 0; rc == 0 && m < s->count; m++) {
         take_sample(l, c + 2 * each * m, r + each * m, d + 2 * (uint64_t)s->steps * m);
@@ -220,7 +413,7 @@ static int survey_jumps(ds_landscape *l, const ds_field *f, ds_error *e)
             c[2 * k] = 0.5 * v[k].low[0] + 0.5 * v[k].high[0];
             c[2 * k + 1] = 0.5 * v[k].low[1] + 0.5 * v[k].high[1];
         }
-        rc = ds_landscape_ask(l, count, c, 0, "jump", r, e);
+        rc = landscape_ask(l, count, c, 0, "jump", r, e);
         for (uint64_t k = 0; k < count && rc == 0; k++) {
             halve(&v[k], c + 2 * k, r[k].loss);
         }
@@ -275,10 +468,128 @@ int ds_landscape_survey(ds_landscape *l, ds_error *e)
         rc = ds_no_memory(e);
     }
     rc = rc != 0 ? rc : survey_jumps(l, &f, e);
-    rc = rc != 0 ? rc : ds_landscape_ask_box(l, box_count(l), e);
+    rc = rc != 0 ? rc : landscape_ask_box(l, box_count(l), e);
     free(memory);
     if (rc == 0) {
         ds_verdict_make(m, &l->verdict);
     }
+    return rc;
+}
+
+/* ---- landscape_time ---- */
+
+/* the size of the gradient through the episode's time: how much the controls of each
+ * moment matter at the end. Where variables belong to moments, gradients that explode or vanish show there.
+ *
+ * Variables are in the order of time where their number is a multiple of the number of output steps (controls
+ * of every step), or of the environment's parameter `segments` (controls of every segment). A few points of
+ * the slice are evaluated again for their whole gradients; as evaluations are pure, nothing is recorded. */
+
+enum { POINTS = 10, BLOCKS_MAX = 100000 };
+
+/* Moments that the variables belong to; 0 = the environment does not tell. */
+static uint64_t count_blocks(const ds_landscape *l)
+{
+    uint64_t n = l->slice.n, steps = l->session.env->info.steps;
+    int64_t segments = 0;
+    if (steps > 1 && steps <= BLOCKS_MAX && n % steps == 0) {
+        return steps;
+    }
+    return ds_params_int(l->session.env->params, "segments", &segments) == DS_OK && segments > 1 &&
+                   n % (uint64_t)segments == 0
+               ? (uint64_t)segments
+               : 0;
+}
+
+typedef struct block_norms {
+    ds_landscape *l;
+    uint64_t blocks, points;
+    double *norm; /* points x blocks */
+} block_norms;
+
+static int sink(void *ctx, uint64_t i, const ds_answer *a, const double *grad, const void *out)
+{
+    block_norms *b = ctx;
+    const ds_slice *s = &b->l->slice;
+    uint64_t each = s->n / b->blocks;
+    (void)i, (void)out;
+    if (grad == NULL || a->grad_kind == DS_GRAD_NONE || !isfinite(a->loss)) {
+        return 0;
+    }
+    for (uint64_t k = 0; k < b->blocks; k++) {
+        double norm = 0;
+        for (uint64_t j = k * each; j < (k + 1) * each; j++) {
+            norm = hypot(norm, grad[j] * (s->upper[j] - s->lower[j]));
+        }
+        b->norm[b->points * b->blocks + k] = norm;
+    }
+    b->points++;
+    return 0;
+}
+
+/* The centre, and points of the grid from all over. */
+static uint64_t choose_points(const ds_landscape *l, double *x)
+{
+    const ds_slice *s = &l->slice;
+    uint64_t points = ds_slice_points(s), n = 1;
+    memcpy(x, s->center, s->n * sizeof *x);
+    for (uint64_t m = 1; m < POINTS; m++) {
+        double c[DS_SLICE_DIMS];
+        /* Steps by the golden ratio: no two points alike. */
+        double t = 0.61803398874989485 * (double)m;
+        ds_slice_grid(s, (uint64_t)((t - floor(t)) * (double)points), c);
+        n += (uint64_t)ds_slice_x(s, c, x + n * s->n);
+    }
+    return n;
+}
+
+static int summarise(block_norms *b, ds_time_measure *out, ds_error *e)
+{
+    double *column = malloc((b->points + 1) * sizeof *column);
+    out->low = malloc(3 * b->blocks * sizeof *out->low);
+    if (column == NULL || out->low == NULL) {
+        free(column);
+        return ds_no_memory(e);
+    }
+    out->median = out->low + b->blocks;
+    out->high = out->median + b->blocks;
+    out->blocks = b->blocks;
+    out->points = b->points;
+    out->growth = NAN;
+    double first = 0, last = 0;
+    uint64_t tenth = b->blocks / 10 > 0 ? b->blocks / 10 : 1;
+    for (uint64_t k = 0; k < b->blocks; k++) {
+        for (uint64_t i = 0; i < b->points; i++) {
+            column[i] = b->norm[i * b->blocks + k];
+        }
+        ds_spread s = ds_spread_of(column, b->points);
+        out->low[k] = s.min;
+        out->median[k] = s.median;
+        out->high[k] = s.max;
+        first += k < tenth ? s.median : 0;
+        last += k + tenth >= b->blocks ? s.median : 0;
+    }
+    out->growth = last > 0 ? first / last : (double)NAN;
+    free(column);
+    return 0;
+}
+
+int ds_landscape_time(ds_landscape *l, ds_error *e)
+{
+    block_norms b = {l, l->want_gradient ? count_blocks(l) : 0, 0, NULL};
+    if (b.blocks == 0) {
+        return 0;
+    }
+    double *x = malloc(POINTS * l->slice.n * sizeof *x);
+    b.norm = malloc(POINTS * b.blocks * sizeof *b.norm);
+    int rc = x == NULL || b.norm == NULL ? ds_no_memory(e) : 0;
+    rc = rc != 0 ? rc
+                 : ds_pool_evaluate(l->session.pool, choose_points(l, x), x, DS_WANT_GRAD,
+                                    l->session.journal.statistics.count + 1, sink, &b, e);
+    if (rc == 0 && b.points > 0) {
+        rc = summarise(&b, &l->time, e);
+    }
+    free(x);
+    free(b.norm);
     return rc;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot.c - the convergence picture: best loss so far against evaluations, behind it the single ones. */
+/* plot.c - figures of one run: convergence, and the best point within its bounds (see plot.h). */
 #include "config.h"
 
 #include "plot/plot.h"
+
+#include "plot/plot_axes.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot/plot_axes.h"
-
 /* The plot area in pixels. */
 enum { LEFT = 110, RIGHT = DS_PLOT_WIDTH - 40, TOP = 132, BOTTOM = DS_PLOT_HEIGHT - 84 };
 
 enum {
-    MAX_DOTS = 6000,  /* single evaluations drawn, to keep SVG files small */
-    MAX_TAGS = 8,     /* kinds that get a colour */
-    SAMPLE = 1 << 16, /* losses looked at for the range of the axis */
+    MAX_DOTS = 6000,  /* keeps SVG files small */
+    MAX_TAGS = 8,     /* kinds with their own colour */
+    SAMPLE = 1 << 16, /* losses inspected for the range of the axis */
     FAILED_BAND = 20  /* height of the strip for failed evaluations, inside the plot area */
 };
 
@@ -26,7 +26,7 @@ enum {
 #define BEST_COLOR ds_color_hex(0x0072b2, 1)
 #define FAIL_COLOR ds_color_hex(0xd55e00, 1)
 
-/* What one pass over the losses finds out. */
+/* Results of one pass over the losses. */
 typedef struct history {
     const ds_convergence *run;
     uint64_t failed;
@@ -130,7 +130,7 @@ static ds_scale y_scale(const ds_convergence *run, const history *h)
     }
     double low = run->loss[h->best];
     double high = fmax(h->typical_high, run->loss[h->first]);
-    /* Rare high losses are shown at the edge, but only where they would press the rest together. */
+    /* A few very high losses are shown at the edge if they would squeeze the rest together. */
     if (h->largest / 3 - low / 3 <= high - low ||
         (low > 0 && high / low > 10 && h->largest / high < high / low)) {
         high = fmax(high, h->largest);
@@ -184,7 +184,7 @@ static void draw_axes(ds_canvas *c, const ds_scale *x, const ds_scale *y)
 
 /* ---- data ---- */
 
-/* Colours of the kinds of evaluations; blue is the curve's. */
+/* Colours of the kinds of evaluations; blue is the curve. */
 static ds_color tag_color(uint32_t tag, double a)
 {
     static const uint32_t order[MAX_TAGS] = {1, 2, 3, 4, 6, 5, 1, 2};
@@ -197,16 +197,17 @@ static ds_color pale(ds_color c, double a)
     return p;
 }
 
-/* Single evaluations to be drawn, in pixels. */
+/* Evaluations to draw, in pixels. */
 typedef struct dots {
     double xy[2 * MAX_DOTS];
     unsigned char kind[MAX_DOTS];
     size_t count;
-    int64_t above;                                        /* how many lie above the range */
-    unsigned char cells[(RIGHT - LEFT) * (BOTTOM - TOP)]; /* per cell: the kinds that have a dot in it */
+    int64_t above; /* how many lie above the range */
+    /* per cell: the kinds that already have a dot in it */
+    unsigned char cells[(RIGHT - LEFT) * (BOTTOM - TOP)];
 } dots;
 
-/* Is this the first dot of its kind in its cell? Marks it. */
+/* Is this the first dot of its kind in its cell? Marks the cell. */
 static int first_in_cell(dots *d, int cell, double px, double py, uint32_t kind)
 {
     int cx = (int)(px - LEFT) / cell;
@@ -219,7 +220,7 @@ static int first_in_cell(dots *d, int cell, double px, double py, uint32_t kind)
     return first;
 }
 
-/* Chooses dots, at most one of each kind per cell (0 = all); returns 0 where there are too many. */
+/* Chooses dots, at most one of each kind per cell (cell 0 = all). Returns 0 if there are too many. */
 static int choose_dots(dots *d, int cell, const ds_convergence *run, const ds_scale *x, const ds_scale *y)
 {
     memset(d->cells, 0, sizeof d->cells);
@@ -249,7 +250,7 @@ static int choose_dots(dots *d, int cell, const ds_convergence *run, const ds_sc
     return 1;
 }
 
-/* Draws the evaluations, thinned by a raster that is just coarse enough. Returns how many lie above the
+/* Draws the evaluations, thinned by the finest raster that leaves few enough. Returns how many lie above the
  * range, or -1 without memory. */
 static int64_t draw_dots(ds_canvas *c, const ds_convergence *run, const ds_scale *x, const ds_scale *y)
 {
@@ -272,7 +273,7 @@ static int64_t draw_dots(ds_canvas *c, const ds_convergence *run, const ds_scale
                     m++;
                 }
             }
-            /* Many dots overlap: opaque pale ones do not pile up to dark patches. */
+            /* Many dots overlap: opaque pale colours do not add up to dark patches. */
             ds_canvas_dots(c, one, m, radius,
                            d->count < 1000 ? tag_color(t, 0.55) : pale(tag_color(t, 1), 0.45));
         }
@@ -282,8 +283,8 @@ static int64_t draw_dots(ds_canvas *c, const ds_convergence *run, const ds_scale
     return above;
 }
 
-/* The curve in pixels: steps, thinned to what a column of pixels can show. Returns points, 0 without memory.
- */
+/* The curve in pixels: steps, thinned to the width of a pixel. Returns the number of points, 0 without
+ * memory. */
 static size_t curve_points(const ds_convergence *run, const history *h, const ds_scale *x, const ds_scale *y,
                            double **out)
 {
@@ -365,7 +366,7 @@ static double covered(box b, const double *xy, size_t n)
     return sum;
 }
 
-/* Writes a label near (px, py) where it covers least; `taken` is another label to stay clear of. */
+/* Writes a label near (px, py) where it covers least, clear of the label `taken`. */
 static box place_label(ds_canvas *c, double px, double py, const char *text, const double *xy, size_t n,
                        double top, box taken)
 {
@@ -468,7 +469,7 @@ static void draw_title(ds_canvas *c, const ds_convergence *run, const history *h
     ds_plot_title(c, title, text, DS_PLOT_WIDTH);
 }
 
-/* One row above the plot area: the curve, the kinds that occur, failed ones. */
+/* One row above the plot area: the curve, the kinds that occur, failed evaluations. */
 static void draw_legend(ds_canvas *c, const ds_convergence *run, const history *h)
 {
     double x = LEFT;
@@ -531,4 +532,197 @@ int ds_picture_convergence(const char *png_path, const char *svg_path, const ds_
                      : ds_canvas_files(png_path, svg_path, DS_PLOT_WIDTH, DS_PLOT_HEIGHT, draw, &h, e);
     free(h.step);
     return status;
+}
+
+/* ---- the best point as bars within its bounds, for environments without a scene ---- */
+
+enum { NAMES_MAX = 40, BAR_MAX = 120 /* pixels, so that few variables do not fill the page */ };
+enum { BARS_LEFT = 100, BARS_RIGHT = DS_PLOT_WIDTH - 40, BARS_TOP = 120, BARS_BOTTOM = DS_PLOT_HEIGHT - 84 };
+
+#define DOT "\xc2\xb7"
+#define GRID_COLOR ds_color_hex(0xe7e7e7, 1)
+
+/* With equal bounds for all variables the axis can show values instead of shares. */
+static int same_bounds(uint64_t n, const double *lower, const double *upper)
+{
+    for (uint64_t i = 1; i < n; i++) {
+        if (lower[i] < lower[0] || lower[i] > lower[0] || upper[i] < upper[0] || upper[i] > upper[0]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* 0 at the lower, 1 at the upper bound. */
+static double share(double x, double lower, double upper)
+{
+    /* a fixed variable is in the middle */
+    double t = lower < upper ? (x / 2 - lower / 2) / (upper / 2 - lower / 2) : 0.5;
+    return isnan(t) ? 0 : fmax(0, fmin(1, t));
+}
+
+static double height(double t)
+{
+    return BARS_BOTTOM - t * (BARS_BOTTOM - BARS_TOP);
+}
+
+static void draw_axis(ds_canvas *c, int values, double lower, double upper)
+{
+    ds_scale s = {DS_SCALE_LINEAR, values ? lower : 0, values ? upper : 100, 0, BARS_BOTTOM, BARS_TOP};
+    ds_tick ticks[DS_SCALE_MAX_TICKS];
+    size_t n = ds_scale_ticks(&s, values ? 7 : 4, ticks);
+    for (size_t i = 0; i < n; i++) {
+        double p = ds_scale_map(&s, ticks[i].value);
+        char text[DS_TICK_LABEL_MAX + 4];
+        snprintf(text, sizeof text, "%s%s", ticks[i].label, values ? "" : " %");
+        ds_canvas_line(c, BARS_LEFT, p, BARS_RIGHT, p, GRID_COLOR, 1, 0);
+        ds_canvas_text(c, BARS_LEFT - 10, p + 5, 15, DS_TEXT_RIGHT, DS_PLOT_TEXT, 0, text);
+    }
+    ds_canvas_text(c, 30, (BARS_TOP + BARS_BOTTOM) / 2.0, 18, DS_TEXT_CENTER, DS_PLOT_TEXT, -90,
+                   values ? "value of the variable" : "position between its bounds");
+}
+
+/* Writes the variables' names and units below the bars. Returns 0 if they do not fit. */
+static int draw_names(ds_canvas *c, uint64_t n, const ds_named_variable *variables)
+{
+    double wide = (double)(BARS_RIGHT - BARS_LEFT) / (double)n;
+    char label[DS_VARIABLE_LABEL];
+    int fit = variables != NULL && n <= NAMES_MAX;
+    for (uint64_t i = 0; i < n && fit; i++) {
+        ds_variable_label(variables, i, label);
+        fit = ds_canvas_text_width(c, 13, 0, label) + 8 < wide;
+    }
+    for (uint64_t i = 0; i < n && fit; i++) {
+        ds_variable_label(variables, i, label);
+        ds_canvas_text(c, BARS_LEFT + ((double)i + 0.5) * wide, BARS_BOTTOM + 22, 13, DS_TEXT_CENTER,
+                       DS_PLOT_TEXT, 0, label);
+    }
+    return fit;
+}
+
+/* Numbers the variables below the bars, as many as fit. */
+static void draw_numbers(ds_canvas *c, uint64_t n)
+{
+    double wide = (double)(BARS_RIGHT - BARS_LEFT) / (double)n;
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)(n - 1));
+    double room = ds_canvas_text_width(c, 15, 0, text) + 12;
+    static const uint64_t steps[3] = {1, 2, 5};
+    uint64_t every = 1;
+    for (uint64_t power = 1, k = 0; wide * (double)every < room; k++) {
+        power *= k > 0 && k % 3 == 0 ? 10 : 1;
+        every = power * steps[k % 3];
+    }
+    for (uint64_t i = 0; i < n; i += every) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)i);
+        ds_canvas_text(c, BARS_LEFT + ((double)i + 0.5) * wide, BARS_BOTTOM + 22, 15, DS_TEXT_CENTER,
+                       DS_PLOT_TEXT, 0, text);
+    }
+}
+
+static void draw_bar(ds_canvas *c, double left, double wide, double from, double to)
+{
+    double y = height(fmax(from, to));
+    ds_canvas_rect(c, left, y, wide, fmax(2, height(fmin(from, to)) - y), ds_color_hex(0x56b4e9, 1),
+                   GRID_COLOR, 0);
+}
+
+static void draw_bars(ds_canvas *c, uint64_t n, const double *x, const double *lower, const double *upper,
+                      int values)
+{
+    double wide = (double)(BARS_RIGHT - BARS_LEFT) / (double)n;
+    double gap = wide > 6 ? fmax(fmin(14, wide * 0.22), wide - BAR_MAX) : 0;
+    /* Bars start at zero if the bounds of all variables contain it, else in the middle. */
+    int zero = values && lower[0] < 0 && upper[0] > 0;
+    double from = zero ? share(0, lower[0], upper[0]) : 0.5;
+    if (wide < 2) {
+        /* With more variables than pixels each column shows a range. */
+        uint64_t columns = (BARS_RIGHT - BARS_LEFT) / 2;
+        for (uint64_t k = 0; k < columns; k++) {
+            double low = 1;
+            double high = 0;
+            for (uint64_t i = k * n / columns; i < (k + 1) * n / columns; i++) {
+                low = fmin(low, share(x[i], lower[i], upper[i]));
+                high = fmax(high, share(x[i], lower[i], upper[i]));
+            }
+            draw_bar(c, BARS_LEFT + 2.0 * (double)k, 2, low, high);
+        }
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double left = BARS_LEFT + (double)i * wide + gap / 2;
+        double t = share(x[i], lower[i], upper[i]);
+        if (gap > 0) {
+            ds_canvas_rect(c, left, BARS_TOP, wide - gap, BARS_BOTTOM - BARS_TOP, ds_color_hex(0xf3f5f7, 1),
+                           GRID_COLOR, 0);
+        }
+        draw_bar(c, left, wide - gap, from, t);
+        ds_canvas_line(c, left, height(t), left + wide - gap, height(t), ds_color_hex(0x0072b2, 1), 3, 0);
+        if (n <= 16) {
+            char text[64];
+            ds_label_number(text, sizeof text, x[i], 4);
+            double y = t >= from ? height(t) - 9 : height(t) + 21;
+            y = y < BARS_TOP + 16 ? height(t) + 21 : y > BARS_BOTTOM - 6 ? height(t) - 9 : y;
+            ds_canvas_text(c, left + (wide - gap) / 2, y, wide > 70 ? 15 : 13, DS_TEXT_CENTER, DS_PLOT_TEXT,
+                           0, text);
+        }
+    }
+    ds_canvas_line(c, BARS_LEFT, height(from), BARS_RIGHT, height(from), ds_color_hex(0x999999, 1), 1, 0);
+    if (!zero) {
+        ds_canvas_text(c, BARS_RIGHT, BARS_TOP - 12, 15, DS_TEXT_RIGHT, DS_PLOT_SOFT, 0,
+                       "bars start midway between the bounds");
+    }
+}
+
+int ds_picture_best_x(const char *path, const ds_bars *bars, const ds_caption *caption, ds_error *e)
+{
+    uint64_t n = bars->n;
+    const double *lower = bars->lower, *upper = bars->upper;
+    ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, DS_PLOT_WIDTH, DS_PLOT_HEIGHT);
+    if (c == NULL) {
+        return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the figure", path);
+    }
+    char title[512], line[512];
+    ds_caption_title(title, sizeof title, caption);
+    ds_caption_line(line, sizeof line, caption);
+    ds_plot_title(c, title, line, DS_PLOT_WIDTH);
+    int values = n > 0 && same_bounds(n, lower, upper);
+    if (n > 0) {
+        draw_axis(c, values, lower[0], upper[0]);
+        draw_bars(c, n, bars->x, lower, upper, values);
+        if (!draw_names(c, n, bars->variables)) {
+            draw_numbers(c, n);
+        }
+        ds_canvas_text(c, (BARS_LEFT + BARS_RIGHT) / 2.0, BARS_BOTTOM + 56, 18, DS_TEXT_CENTER, DS_PLOT_TEXT,
+                       0, "decision variable");
+    }
+    int status = ds_canvas_write(c, path, e);
+    ds_canvas_free(c);
+    return status;
+}
+
+void ds_caption_title(char *out, size_t room, const ds_caption *caption)
+{
+    int named = caption->settings != NULL && caption->settings[0] != '\0';
+    snprintf(out, room, "%.100s%s%.300s%s%s%.100s", caption->env, named ? " (" : "",
+             named ? caption->settings : "", named ? ")" : "", caption->opt != NULL ? "  " DOT "  " : "",
+             caption->opt != NULL ? caption->opt : "");
+}
+
+void ds_caption_line(char *out, size_t room, const ds_caption *caption)
+{
+    char number[64] = "none: the evaluation failed";
+    if (isfinite(caption->loss)) {
+        ds_label_number(number, sizeof number, caption->loss, 8);
+    }
+    size_t n = (size_t)snprintf(out, room, "loss %s", number);
+    if (caption->number > 0 && n < room) {
+        n += (size_t)snprintf(out + n, room - n, " at evaluation %llu", (unsigned long long)caption->number);
+    }
+    if (caption->opt != NULL && n < room) {
+        n += (size_t)snprintf(out + n, room - n, "  " DOT "  seed %llu", (unsigned long long)caption->seed);
+    }
+    if (caption->text != NULL && caption->text[0] != '\0' && n < room) {
+        snprintf(out + n, room - n, "  " DOT "  %s", caption->text);
+    }
 }

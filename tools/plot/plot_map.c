@@ -1,15 +1,126 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plot_map.c - draws a heat map and what lies on it. */
+/* plot_map.c - contours, and a heat map with arrows, paths and points (see plot_map.h). */
 #include "config.h"
 
 #include "plot/plot_map.h"
+
+#include "plot/canvas.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot/plot_color.h"
-#include "plot/plot_contour.h"
+/* ---- contour lines: marching squares, whose segments are joined ---- */
+
+#define NONE UINT64_MAX
+
+/* Edge 2k leads from grid point k to the right, edge 2k + 1 from k to the next row. A line passes from edge
+ * to edge; each edge has at most two neighbours on the line. */
+typedef struct mesh {
+    const double *v;
+    uint64_t columns, rows;
+    double level;
+    uint64_t (*link)[2];
+} mesh;
+
+static void join(mesh *m, uint64_t a, uint64_t b)
+{
+    m->link[a][m->link[a][0] == NONE ? 0 : 1] = b;
+    m->link[b][m->link[b][0] == NONE ? 0 : 1] = a;
+}
+
+/* The segments of the cell whose first corner is point k. */
+static void join_cell(mesh *m, uint64_t k)
+{
+    const double *v = m->v;
+    uint64_t w = m->columns;
+    double corner[4] = {v[k], v[k + 1], v[k + w + 1], v[k + w]};
+    uint64_t edge[4] = {2 * k, 2 * (k + 1) + 1, 2 * (k + w), 2 * k + 1}; /* bottom, right, top, left */
+    uint64_t crossed[4];
+    int above[4], n = 0;
+    double sum = 0;
+    for (int c = 0; c < 4; c++) {
+        if (!isfinite(corner[c])) {
+            return;
+        }
+        above[c] = corner[c] >= m->level;
+        sum += corner[c] / 4;
+    }
+    for (int c = 0; c < 4; c++) {
+        if (above[c] != above[(c + 1) % 4]) {
+            crossed[n++] = edge[c];
+        }
+    }
+    if (n == 2) {
+        join(m, crossed[0], crossed[1]);
+    } else if (n == 4) {
+        /* At a saddle the mean decides which corners are connected. */
+        int with_first = (sum >= m->level) == above[0];
+        join(m, crossed[0], crossed[with_first ? 1 : 3]);
+        join(m, crossed[2], crossed[with_first ? 3 : 1]);
+    }
+}
+
+static void place(const mesh *m, uint64_t edge, double *xy)
+{
+    uint64_t a = edge / 2, b = edge % 2 == 0 ? a + 1 : a + m->columns;
+    double t = (m->level - m->v[a]) / (m->v[b] - m->v[a]);
+    t = isfinite(t) ? t : 0.5;
+    xy[0] = (double)(a % m->columns) + (edge % 2 == 0 ? t : 0);
+    xy[1] = (double)(a / m->columns) + (edge % 2 == 0 ? 0 : t);
+}
+
+/* Walks along a line from one end, or around it, and removes its links. */
+static size_t walk(mesh *m, uint64_t edge, double *xy)
+{
+    size_t n = 0;
+    place(m, edge, xy);
+    for (n = 1; m->link[edge][0] != NONE || m->link[edge][1] != NONE; n++) {
+        int side = m->link[edge][0] != NONE ? 0 : 1;
+        uint64_t next = m->link[edge][side];
+        m->link[edge][side] = NONE;
+        int back = m->link[next][0] == edge ? 0 : 1;
+        m->link[next][back] = NONE;
+        edge = next;
+        place(m, edge, xy + 2 * n);
+    }
+    return n;
+}
+
+int ds_contour(const double *v, uint64_t columns, uint64_t rows, double level, ds_contour_line *line,
+               void *ctx)
+{
+    if (columns < 2 || rows < 2) {
+        return 0;
+    }
+    uint64_t edges = 2 * columns * rows;
+    mesh m = {v, columns, rows, level, malloc(edges * sizeof *m.link)};
+    double *xy = malloc((edges + 1) * 2 * sizeof *xy);
+    if (m.link == NULL || xy == NULL) {
+        free(m.link);
+        free(xy);
+        return -1;
+    }
+    for (uint64_t k = 0; k < edges; k++) {
+        m.link[k][0] = m.link[k][1] = NONE;
+    }
+    for (uint64_t j = 0; j + 1 < rows; j++) {
+        for (uint64_t i = 0; i + 1 < columns; i++) {
+            join_cell(&m, j * columns + i);
+        }
+    }
+    for (int closed = 0; closed < 2; closed++) { /* open lines from their ends first */
+        for (uint64_t k = 0; k < edges; k++) {
+            int one = m.link[k][0] != NONE, two = m.link[k][1] != NONE;
+            if (closed ? one || two : one != two) {
+                line(ctx, xy, walk(&m, k, xy));
+            }
+        }
+    }
+    free(m.link);
+    free(xy);
+    return 0;
+}
 
 enum {
     LEFT = 110,
@@ -18,11 +129,11 @@ enum {
     BAR_LEFT = LEFT + SIDE + 24,
     BAR_WIDTH = 22,
     TEXT_LEFT = BAR_LEFT + BAR_WIDTH + 100,
-    ARROWS = 20,         /* along one side, about */
+    ARROWS = 20,         /* about, along one side */
     COLORS = 256,        /* of the bar */
-    SIDE_MAX = 2000,     /* grid points along a side that are drawn one by one */
+    SIDE_MAX = 2000,     /* grid points along a side that are drawn individually */
     KEY_HEIGHT = 23,     /* of a row of the legend */
-    HATCHES_MAX = 20000, /* failed cells that get a line each */
+    HATCHES_MAX = 20000, /* failed cells that are hatched individually */
     CONTOUR_POINTS = 1000000
 };
 #define OUTSIDE_COLOR ds_color_hex(0xeeeeee, 1)
@@ -67,7 +178,7 @@ static drawing begin_map(ds_canvas *c, const ds_map *m)
         low = 0;
         high = 1;
     }
-    if (!(high > low)) { /* a constant field has one colour, in the middle */
+    if (!(high > low)) { /* a constant field has one colour, the middle one */
         double half = low < 0 || low > 0 ? 0.1 * fabs(low) : 0.5;
         low -= half;
         high += half;
@@ -76,7 +187,7 @@ static drawing begin_map(ds_canvas *c, const ds_map *m)
     return d;
 }
 
-/* Grid point number of column or row k, when at most SIDE_MAX of `count` are drawn. */
+/* Grid point for column or row k, if at most SIDE_MAX of `count` are drawn. */
 static uint64_t thin(uint64_t k, uint64_t drawn, uint64_t count)
 {
     return drawn == count ? k : k * (count - 1) / (drawn - 1);
@@ -113,7 +224,7 @@ static int draw_field(const drawing *d)
             pixels[j * w + i] = pixel_of(d, k);
         }
     }
-    /* Cells reach half a spacing beyond their points. */
+    /* Cells extend half a spacing beyond their points. */
     double dx = (double)SIDE / (double)(w - 1), dy = (double)SIDE / (double)(h - 1);
     ds_canvas_cells(d->c, LEFT - dx / 2, TOP - dy / 2, SIDE + dx, SIDE + dy, (int)w, (int)h, pixels);
     free(pixels);
@@ -172,7 +283,7 @@ static int draw_contours(drawing *d)
 
 /* ---- arrows and marks ---- */
 
-/* From its middle at (x, y) along the unit vector (u, v), in pixels. */
+/* An arrow centred at (x, y) along the unit vector (u, v), in pixels. */
 static void draw_arrow(ds_canvas *c, double x, double y, double u, double v, double length, ds_color color)
 {
     double h = length / 2, head = fmin(6.5, length * 0.4);
@@ -190,13 +301,13 @@ static void draw_arrow(ds_canvas *c, double x, double y, double u, double v, dou
     ds_canvas_polygon(c, tip, 3, color, color, 0);
 }
 
-/* A gradient of zero. */
+/* Marks a zero gradient. */
 static void draw_zero(ds_canvas *c, double x, double y)
 {
     ds_canvas_circle(c, x, y, 2.4, ds_color_hex(0xffffff, 1), ds_color_hex(0x000000, 0.6), 1);
 }
 
-/* The lowest point. */
+/* Marks the lowest point. */
 static void draw_ring(ds_canvas *c, double x, double y, double radius)
 {
     ds_canvas_circle(c, x, y, radius, ds_color_hex(0, 0), ds_color_hex(0x000000, 0.7), 4.5);
@@ -222,7 +333,7 @@ static void draw_one_arrow(const drawing *d, uint64_t i, uint64_t j, double leng
     }
 }
 
-/* Every how many grid points there is an arrow along a side. */
+/* Stride in grid points between arrows along a side. */
 static uint64_t arrow_stride(uint64_t count)
 {
     uint64_t stride = (count - 1 + ARROWS / 2) / ARROWS;
@@ -235,7 +346,7 @@ static void draw_arrows(const drawing *d)
     uint64_t across = arrow_stride(m->columns), up = arrow_stride(m->rows);
     double dx = SIDE * (double)across / (double)(m->columns - 1);
     double dy = SIDE * (double)up / (double)(m->rows - 1);
-    /* As many points are left out at one edge as at the other; those on the edge would be cut. */
+    /* Centres the arrows; arrows on the edge would be cut. */
     uint64_t i0 = (m->columns - 1) % across / 2, j0 = (m->rows - 1) % up / 2;
     i0 = i0 == 0 ? across : i0;
     j0 = j0 == 0 ? up : j0;
@@ -266,7 +377,7 @@ static int draw_marks(const drawing *d)
 
 /* ---- paths ---- */
 
-/* A point far from the map is pale, and so is the line that leads there. */
+/* Points far from the map are pale, and so is the line to them. */
 static double strength(const ds_map_path *p, uint64_t k)
 {
     return 0.25 + 0.75 * (p->weight != NULL ? p->weight[k] : 1);
@@ -280,7 +391,7 @@ static void draw_end(const drawing *d, const ds_map_path *p, uint64_t k, int las
     ds_canvas_circle(d->c, x, y, last ? 6 : 5, last ? color : white, last ? white : color, 2);
 }
 
-/* The line through its points; `white` draws what lies below it. */
+/* Draws the line through the points of a path; `white` draws its outline. */
 static void draw_line(const drawing *d, const ds_map_path *p, int white)
 {
     uint64_t last = UINT64_MAX;
@@ -354,7 +465,7 @@ static void draw_swatch(ds_canvas *c, double x, double y, ds_color color)
     ds_canvas_rect(c, x + 4, y - 7, 20, 14, color, DS_PLOT_SOFT, 1);
 }
 
-/* A sign on a ground of the map's colours, where it is white. */
+/* A sign on a background in the map's colours, as far as it is white. */
 static void draw_sign(ds_canvas *c, ds_map_sign sign, double x, double y)
 {
     if (sign == DS_SIGN_ARROW || sign == DS_SIGN_MARKED_ARROW || sign == DS_SIGN_DOT ||
@@ -396,7 +507,7 @@ static void draw_sign(ds_canvas *c, ds_map_sign sign, double x, double y)
 static double draw_legend(const drawing *d, double y)
 {
     for (int k = 0; k < d->m->keys; k++) {
-        /* A line has no ground of its own: it is as dark or bright as the page wants it. */
+        /* A line has no background of its own: the page decides how dark it is. */
         ds_canvas_group(d->c, d->m->key[k].sign == DS_SIGN_CONTOUR ? "sign" : "ink", "sign", NULL);
         draw_sign(d->c, d->m->key[k].sign, TEXT_LEFT, y - 5);
         ds_canvas_group_end(d->c);
@@ -461,7 +572,7 @@ static int draw(ds_canvas *c, const void *what)
 int ds_plot_map(const char *png_path, const char *svg_path, const ds_map *map, ds_error *e)
 {
     int text = TOP + 60 + 21 * map->lines + KEY_HEIGHT * map->keys +
-               22 * map->paths; /* what stands beside the map may be longer */
+               22 * map->paths; /* the text next to the map may be longer */
     return ds_canvas_files(png_path, svg_path, DS_MAP_WIDTH, text > DS_MAP_HEIGHT ? text : DS_MAP_HEIGHT,
                            draw, map, e);
 }

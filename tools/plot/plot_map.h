@@ -6,23 +6,38 @@
 #include "plot/canvas.h"
 #include "plot/plot_axes.h"
 
-/* Pictures get higher where the text beside them needs it. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- contour lines of a field on a regular grid ---- */
+
+/* Receives one line: n points x, y in units of columns and rows. A closed line ends with its first point. */
+typedef void ds_contour_line(void *ctx, const double *xy, size_t n);
+
+/* Finds the lines v = `level` of a field (row-major, v[j * columns + i]) by marching squares with linear
+ * interpolation. Cells with a value that is not finite have none. Returns -1 without memory. */
+int ds_contour(const double *v, uint64_t columns, uint64_t rows, double level, ds_contour_line *line,
+               void *ctx);
+
+/* ---- heat map ----
+ *
+ * The height grows with the text next to the map. */
 enum { DS_MAP_WIDTH = 1200, DS_MAP_HEIGHT = 860, DS_MAP_LINES = 40 };
 
-/* What a cell without a value is drawn as. */
+/* How a cell without a value is drawn. */
 enum { DS_CELL_VALUE = 0, DS_CELL_OUTSIDE = 1, DS_CELL_FAILED = 2, DS_CELL_FLAT = 3 };
 
-/* A path over the map: points in data coordinates, in their order. */
+/* A path across the map: points in data coordinates, in order. */
 typedef struct ds_map_path {
     const char *name;
     const double *xy; /* count x 2 */
     uint64_t count;
     const double *weight;   /* 0 (pale) to 1 per point; NULL = 1 */
-    const uint8_t *on_line; /* 1 = the line leads through this point; NULL = through all */
+    const uint8_t *on_line; /* 1 = the line passes through this point; NULL = through all */
     ds_color color;
 } ds_map_path;
 
-/* The signs that the legend explains. */
+/* Signs in the legend. */
 typedef enum ds_map_sign {
     DS_SIGN_ARROW,
     DS_SIGN_MARKED_ARROW,
@@ -33,7 +48,7 @@ typedef enum ds_map_sign {
     DS_SIGN_FLAT,
     DS_SIGN_FAILED,
     DS_SIGN_OUTSIDE,
-    DS_SIGN_NONE, /* an empty place: what its absence means */
+    DS_SIGN_NONE, /* empty: explains what the absence of a sign means */
 } ds_map_sign;
 enum { DS_MAP_KEYS = 10 };
 
@@ -42,23 +57,24 @@ typedef struct ds_map_key {
     const char *text;
 } ds_map_key;
 
-/* Values lie at grid points; the first and the last one of a row lie on the frame. */
+/* Values are at grid points; the first and the last one of a row are on the frame. */
 typedef struct ds_map {
     const char *title, *subtitle, *x_label, *y_label, *value_label;
     uint64_t columns, rows;
     double x_low, x_high, y_low, y_high;
-    const double *value;   /* rows x columns, the first row at y_low; NAN = none */
-    const uint8_t *cell;   /* DS_CELL_*; NULL = all are values */
-    int kind;              /* DS_SCALE_LINEAR or DS_SCALE_LOG */
-    double low, high;      /* ends of the colour scale; NAN = those of the data */
-    int contours;          /* lines, about; 0 = none */
-    const double *dx, *dy; /* arrows at the grid points, per unit of the axes, drawn with unit length on every
-                              k-th of them; NULL = none; 0 is a dot, NAN nothing */
+    const double *value; /* rows x columns, the first row at y_low; NAN = none */
+    const uint8_t *cell; /* DS_CELL_*; NULL = all are values */
+    int kind;            /* DS_SCALE_LINEAR or DS_SCALE_LOG */
+    double low, high;    /* ends of the colour scale; NAN = those of the data */
+    int contours;        /* approximate number of lines; 0 = none */
+    /* arrows per unit of the axes, drawn with unit length at every k-th grid point; NULL = none; 0 draws a
+     * dot, NAN nothing */
+    const double *dx, *dy;
     const uint8_t
         *marked; /* grid points whose arrow is red (or, without arrows, that get a red dot); or NULL */
     const ds_map_path *path;
     int paths;
-    double best[2];          /* a ring there; NAN = none */
+    double best[2];          /* marked with a ring; NAN = none */
     const char *const *line; /* text at the right, see ds_plot_text() */
     int lines;
     ds_map_key key[DS_MAP_KEYS]; /* the legend, below that text */

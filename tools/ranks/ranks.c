@@ -4,14 +4,14 @@
 
 #include "ranks/ranks.h"
 
+#include "base/program.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "base/program.h"
 
 static const char FILE_NAME[] = "ranks_mpi.so";
 

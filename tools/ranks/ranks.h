@@ -4,9 +4,9 @@
 #ifndef DS_RANKS_RANKS_H
 #define DS_RANKS_RANKS_H
 
-#include <stddef.h>
-
 #include "base/error.h"
+
+#include <stddef.h>
 
 enum { DS_RANKS_VERSION = 1 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ranks_mpi.c - the module that speaks MPI for ranks.h; the only file that sees mpi.h. */
+#include "ranks/ranks.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ranks/ranks.h"
 
 enum { TAG = 4711 };
 

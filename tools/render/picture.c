@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.c - the picture of an episode: its start, middle and end and the target side by side. */
+/* picture.c - the image of an episode: start, middle, end and target side by side (see picture.h). */
 #include "config.h"
 
 #include "render/picture.h"
+
+#include "plot/canvas.h"
+#include "render/render.h"
+#include "render/render_flat.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "plot/canvas.h"
-#include "render/render.h"
-#include "render/render_flat.h"
-#include "render/render_overlay.h"
 
 enum {
     MARGIN = 36,
@@ -49,7 +48,7 @@ static void name_frame(panel *p, const char *label, const ds_snapshot *s, uint64
     }
 }
 
-/* An episode that its own rules ended. */
+/* Notes in the last panel that the episode's own rules ended it early. */
 static void name_early_end(panel *p, const ds_snapshot *s, uint64_t frames)
 {
     char number[48];
@@ -85,7 +84,8 @@ static int plan(panel panels[MAX_PANELS], const ds_snapshot *s, uint64_t frames)
     return n;
 }
 
-/* Text is larger in wider pictures: on a page, where they all get the same width, it has one size. */
+/* Wider images have larger text, so that on a page, which scales all images to one width, the text has one
+ * size. */
 static double text_of(int width)
 {
     return fmin(1.7, fmax(1, width / 1208.0));
@@ -96,14 +96,14 @@ static const char *legend(const ds_snapshot *s)
 {
     int ghost = !ds_render_target_beside(s) && ds_render_has_target(s), trace = ds_render_has_trace(s);
     return ds_overlay_has_pairs(s) ? "pale: targets, each with the number of its mark"
-           : ghost && trace        ? "pale: target, line: way so far"
+           : ghost && trace        ? "pale: target, line: trajectory so far"
            : ghost                 ? "pale: target"
-           : trace                 ? "line: way so far"
+           : trace                 ? "line: trajectory so far"
                                    : "";
 }
 
-/* A text in lines of at most `room`, broken after commas and dots where it can be: draws them where y >= 0,
- * and returns how many there are. */
+/* Breaks a text into lines of at most `room`, if possible after commas and dots. Draws them if y >= 0;
+ * returns the number of lines. */
 static int lines_of(ds_canvas *c, double y, double size, int style, ds_color color, double room,
                     double line_height, const char *text)
 {
@@ -132,8 +132,8 @@ static int lines_of(ds_canvas *c, double y, double size, int style, ds_color col
     return lines;
 }
 
-/* The title, the line below it, both in as many lines as they need, and what is explained. Returns its
- * height; draws nothing where y is negative. */
+/* Draws the title, the line below it and the explanation, in as many lines as they need. Returns the height.
+ * Draws nothing if y is negative. */
 static int draw_header(ds_canvas *c, int width, const ds_caption *caption, const char *explained, int draw)
 {
     char text[1024];
@@ -169,7 +169,7 @@ static int draw_panel(ds_canvas *c, const panel *p, const ds_snapshot *s, int x,
     return status;
 }
 
-/* How high the text above the panels is, by a canvas that is not kept. */
+/* Height of the text above the panels, measured on a temporary canvas. */
 static int header_height(int width, const ds_caption *caption, const char *explained)
 {
     ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, 16, 16);
@@ -194,7 +194,7 @@ int ds_picture_best(const char *path, const ds_snapshot *scene, uint64_t frames,
     uint32_t *pixels = malloc((size_t)PANEL_WIDTH * (size_t)height * sizeof *pixels);
     int status = 0;
     if (c == NULL || pixels == NULL) {
-        status = ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the picture", path);
+        status = ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the image", path);
     } else {
         draw_header(c, width, caption, legend(scene), 1);
         for (int i = 0; i < n && status == 0; i++) {
@@ -245,7 +245,7 @@ void ds_picture_metrics(char *out, size_t room, const ds_snapshot *scene, uint64
         if (!isfinite(v)) {
             continue;
         }
-        v = fabs(v) < 1e-12 ? 0 : v; /* what rounding leaves of 0 */
+        v = fabs(v) < 1e-12 ? 0 : v; /* rounding error */
         char number[48], unit[2 * DS_SCENE_UNIT_MAX], part[224];
         ds_label_number(number, sizeof number, v, 4);
         ds_label_unit(unit, sizeof unit, metric->unit);

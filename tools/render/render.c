@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render.c - draws one frame of a scene: collects its primitives, finds what every sub-pixel sees, lights it,
- * and averages the sub-pixels. */
+/* render.c - draws one frame of a scene: collects its primitives, finds the surface in every sub-pixel,
+ * lights it, and averages the sub-pixels. */
 #include "config.h"
 
 #include "render/render.h"
 
+#include "plot/canvas.h"
+#include "render/render_internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot/plot_color.h"
-#include "render/render_internal.h"
-
 enum {
     SUB = 2,            /* sub-pixels per pixel and direction */
-    SHADOW_SIZE = 1024, /* pixels of the light's view */
+    SHADOW_SIZE = 1024, /* pixels of the shadow map */
     TONES = 4096        /* entries of the table from linear light to sRGB */
 };
 
-/* Radius of what the light sees and of the floor, in diagonals of the box. */
+/* Radius of the shadow map and of the floor, in box diagonals. */
 #define LIGHT_RADIUS 0.85f
 #define GROUND_RADIUS 1.1f
 
@@ -61,7 +61,7 @@ int ds_render_target_beside(const ds_snapshot *s)
     return 0;
 }
 
-/* Everything that one call needs; released together. */
+/* All memory of one call; released together. */
 typedef struct job {
     ds_frame_of_reference ref;
     ds_geometry scene;
@@ -73,7 +73,7 @@ typedef struct job {
     ds_pixel *shadow;
     ds_material *material;
     float *dense; /* by surface: radius of dense particles, else 0 */
-    float *clear; /* by surface: share of the light that passes; 0 = opaque */
+    float *clear; /* by surface: share of light that passes; 0 = opaque */
     unsigned char *tone;
     uint32_t background;
 } job;
@@ -115,7 +115,7 @@ static int fill(job *j, const ds_snapshot *s, uint64_t k, uint32_t what)
     return j->scene.failed || j->ghost.failed ? DS_EXIT_MEMORY : 0;
 }
 
-/* A round length of the world, about a tenth of the scene. */
+/* A round length in the world, about a tenth of the scene. */
 static double grid_spacing(const ds_frame_of_reference *r)
 {
     double rough = 0.09 / r->scale;
@@ -124,10 +124,11 @@ static double grid_spacing(const ds_frame_of_reference *r)
     return power * (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10);
 }
 
-/* The frame of reference as seen by an eye, or by the usual one. */
+/* The frame of reference as seen from `eye`, or from the default one. */
 static ds_frame_of_reference seen(const ds_snapshot *s, const ds_render_eye *eye)
 {
-    static const double rad = 3.14159265358979 / 180, steepest = 89.5 /* there is an up in the picture */;
+    /* the image keeps an upward direction */
+    static const double rad = 3.14159265358979 / 180, steepest = 89.5;
     ds_frame_of_reference r = ds_geometry_reference(s);
     if (eye != NULL) {
         if (eye->turned) {
@@ -188,7 +189,7 @@ int ds_render_has_trace(const ds_snapshot *s)
     return s->kept > 3;
 }
 
-/* The lines of the grid lie at multiples of its spacing in the world. */
+/* Grid lines are at multiples of the spacing in the world. */
 static float grid_offset(double center, double scale, float spacing)
 {
     double s = (double)spacing;
@@ -196,8 +197,8 @@ static float grid_offset(double center, double scale, float spacing)
     return (float)-(c - s * floor(c / s));
 }
 
-/* Lays the translucent target over a colour: stronger where nothing is in front of it. A clear body tints
- * what is behind its surface, more so where it is seen from the side. */
+/* Blends the translucent target over a colour, more strongly where nothing is in front of it. A clear body
+ * tints what is behind its surface, more so at grazing angles. */
 static vec3 over(const job *j, vec3 below, size_t at)
 {
     const ds_pixel *g = &j->ghost_pixels[at];
@@ -223,7 +224,7 @@ static uint32_t toned(const job *j, float v)
     return j->tone[i < 0 ? 0 : i >= TONES ? TONES - 1 : i];
 }
 
-/* Surface that all sub-pixels of a pixel see, or DS_SURFACE_FIRST where they differ or see a body. */
+/* The surface seen by all sub-pixels of a pixel; DS_SURFACE_FIRST if they differ or see a body. */
 static uint32_t common_surface(const job *j, size_t at)
 {
     uint32_t first = j->pixels[at].surface;
@@ -241,7 +242,7 @@ static void resolve(const job *j, const ds_shading *s, int width, int height, ui
         for (int x = 0; x < width; x++) {
             size_t corner = (size_t)y * SUB * (size_t)j->camera.width + (size_t)x * SUB;
             uint32_t common = common_surface(j, corner);
-            /* The plain floor changes slowly: two sub-pixels on a diagonal do. */
+            /* The plain floor changes slowly, so two diagonal sub-pixels are enough. */
             int step = common == DS_SURFACE_GROUND && j->ghost_pixels == NULL ? SUB * SUB - 1 : 1;
             if (common == DS_SURFACE_NONE && j->ghost_pixels == NULL) {
                 *out++ = j->background;
@@ -350,5 +351,5 @@ int ds_render_seen(const ds_snapshot *s, uint64_t k, uint32_t what, const ds_ren
     free(j.dense);
     free(j.clear);
     free(j.tone);
-    return status == 0 ? 0 : ds_fail(e, status, "picture: out of memory");
+    return status == 0 ? 0 : ds_fail(e, status, "image: out of memory");
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_flat.c - draws one frame of a flat (2-D) scene with axes on a canvas. */
+/* render_flat.c - drawing on a canvas: a frame of a flat (2-D) scene with axes; axes and numbers over other
+ * scenes. */
 #include "config.h"
 
 #include "render/render_flat.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "plot/plot_scale.h"
+#include "plot/plot_axes.h"
 #include "render/render.h"
 #include "render/render_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { ROOM_LEFT = 48, ROOM_BOTTOM = 30, ROOM_TOP = 6, ROOM_RIGHT = 14 };
 
@@ -17,12 +19,12 @@ enum { ROOM_LEFT = 48, ROOM_BOTTOM = 30, ROOM_TOP = 6, ROOM_RIGHT = 14 };
 #define GRID_COLOR 0xededed
 #define NO_COLOR ds_color_hex(0, 0)
 
-/* From the world to the canvas. */
+/* Transform from the world to the canvas. */
 typedef struct flat {
     ds_canvas *c;
     double scale;  /* pixels per metre */
     double x0, y0; /* canvas position of the world's origin */
-    double text;   /* size of the text, in times of the usual one */
+    double text;   /* text size relative to the default */
     uint32_t background;
     ds_color fill;
     ds_color edge;
@@ -79,7 +81,7 @@ static void draw_disc(const flat *f, const double *p, double r)
     ds_canvas_circle(f->c, px(f, p[0]), py(f, p[1]), fmax(r * f->scale, 1.5), f->fill, f->edge, 1.2);
 }
 
-/* A stick with round ends about the origin of a pose, along `axis` (projected), with an outline. */
+/* A stick with round ends centred at a pose, along `axis` (projected), with an outline. */
 static void draw_stick(const flat *f, const double *p, vec3 axis, double length, double radius)
 {
     double dx = length / 2 * (double)axis.x;
@@ -95,7 +97,7 @@ static void draw_stick(const flat *f, const double *p, vec3 axis, double length,
     ds_canvas_stick(f->c, x0, y0, x1, y1, f->fill, fmax(wide - 1.2, 1));
 }
 
-/* Box, or cylinder seen from the side, as the hull of its corners. */
+/* A box, or a cylinder seen from the side, as the hull of its corners. */
 static void draw_block(const flat *f, const double *p, const vec3 axis[3], const double half[3])
 {
     double corner[8][2];
@@ -170,7 +172,7 @@ static void draw_indexed(const flat *f, const ds_snapshot_body *body, const doub
             xy[2 * k + 1] = py(f, p[1]);
         }
         if (good && per == 3) {
-            /* The outline in the same colour closes the seams between neighbours. */
+            /* An outline in the same colour closes seams between neighbours. */
             ds_canvas_polygon(f->c, xy, 3, f->fill, f->fill, f->fill.a < 1 ? 0 : 0.7);
         } else if (good) {
             ds_canvas_stick(f->c, xy[0], xy[1], xy[2], xy[3], f->fill, fmax(body->size[0] * f->scale, 2));
@@ -198,9 +200,9 @@ static void draw_body(flat *f, const ds_snapshot *s, uint64_t k, uint64_t b, dou
 
 /* ---- traces ---- */
 
-enum { TRACED = 4 /* of more bodies the ways would hide the scene */ };
+enum { TRACED = 4 /* trajectories of more bodies would hide the scene */ };
 
-/* A line through the centres of rigid body i of `body` in the kept frames up to k, if it moves at all. */
+/* Draws the trajectory of the centre of rigid body i of `body` in the kept frames up to k, if it moves. */
 static void draw_trace(const flat *f, const ds_snapshot *s, uint64_t k, uint64_t b, uint64_t i, double *xy)
 {
     double moved = 0;
@@ -274,7 +276,7 @@ void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what,
     y += ROOM_TOP;
     w -= (ROOM_LEFT + ROOM_RIGHT) * text;
     h -= ROOM_TOP + ROOM_BOTTOM * text;
-    /* A box without height or width still gets a picture around it. */
+    /* A box without height or width still needs an area around it. */
     double wide = s->box[3] - s->box[0];
     double tall = s->box[4] - s->box[1];
     double thin = fmax(fmax(wide, tall), s->box[5] - s->box[2]) * 0.02;
@@ -285,7 +287,7 @@ void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what,
     static const uint32_t order[4] = {DS_ROLE_FIXED, DS_ROLE_TARGET, DS_ROLE_MATERIAL, DS_ROLE_TOOL};
     ds_canvas_clip(c, x, y, w, h);
     for (int pass = 0; pass < 4; pass++) {
-        if (pass == 2 && (what & DS_RENDER_TRACE) != 0) { /* below what moves */
+        if (pass == 2 && (what & DS_RENDER_TRACE) != 0) { /* below moving bodies */
             draw_traces(&f, s, k);
         }
         uint32_t role = order[pass];
@@ -304,4 +306,118 @@ void ds_flat_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what,
     }
     ds_canvas_unclip(c);
     ds_canvas_rect(c, x, y, w, h, NO_COLOR, ds_color_on(f.background, 0xb5b5b5, 1), 1);
+}
+
+/* ---- text over scenes that are not flat ---- */
+
+#define AXIS_COLOR 0x555555
+#define LINK_COLOR ds_color_hex(0x1f4e79, 0.75)
+
+enum { MOST_PAIRS = 9 };
+
+/* Draws the axes x, y, z with the length of one grid spacing in the middle of the scene, in the lower left
+ * corner. */
+static void draw_axes(ds_canvas *c, const ds_snapshot *s, const ds_render_eye *eye, double x, double y, int w,
+                      int h, double t)
+{
+    static const char *const names[3] = {"x", "y", "z"};
+    const ds_color color = ds_color_on(eye != NULL ? eye->background : 0xffffff, AXIS_COLOR, 1);
+    double spacing = ds_render_spacing(s), middle[3], at[2], tip[3][2], low = 0, left = 0;
+    for (int k = 0; k < 3; k++) {
+        middle[k] = s->box[k] + (s->box[3 + k] - s->box[k]) / 2;
+    }
+    if (!ds_render_project(s, eye, w, h, middle, at)) {
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        double end[3] = {middle[0], middle[1], middle[2]};
+        end[k] += spacing;
+        if (!ds_render_project(s, eye, w, h, end, tip[k])) {
+            return;
+        }
+        tip[k][0] -= at[0];
+        tip[k][1] -= at[1];
+        low = fmax(low, tip[k][1]);
+        left = fmax(left, -tip[k][0]);
+    }
+    double x0 = x + 24 * t + left, y0 = y + h - 40 * t - low;
+    for (int k = 0; k < 3; k++) {
+        double length = hypot(tip[k][0], tip[k][1]), out = length > 0 ? 1 + 9 * t / length : 1;
+        ds_canvas_line(c, x0, y0, x0 + tip[k][0], y0 + tip[k][1], color, 1.6 * t, 0);
+        ds_canvas_text(c, x0 + out * tip[k][0], y0 + out * tip[k][1] + 4 * t, 13 * t, DS_TEXT_CENTER, color,
+                       0, names[k]);
+    }
+    char number[48], text[64];
+    ds_label_number(number, sizeof number, spacing, 3);
+    snprintf(text, sizeof text, "each %s m", number);
+    ds_canvas_text(c, x + 12, y + h - 8 * t, 13 * t, 0, color, 0, text);
+}
+
+/* The body whose elements are the marks of the elements of target body t, or -1. */
+static int64_t marks_of(const ds_snapshot *s, uint64_t t)
+{
+    const ds_snapshot_body *target = &s->body[t];
+    if (target->role != DS_ROLE_TARGET || target->width != 7 || target->count < 2 ||
+        target->count > MOST_PAIRS) {
+        return -1;
+    }
+    for (uint64_t b = 0; b < s->bodies; b++) {
+        const ds_snapshot_body *body = &s->body[b];
+        if (body->role == DS_ROLE_MATERIAL && body->width == 7 && body->count == target->count) {
+            return (int64_t)b;
+        }
+    }
+    return -1;
+}
+
+int ds_overlay_has_pairs(const ds_snapshot *s)
+{
+    for (uint64_t t = 0; t < s->bodies; t++) {
+        if (!s->flat && marks_of(s, t) >= 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Writes a number above the point, or below it, so that a mark that reached its target does not cover the
+ * target's number. */
+static void draw_number(ds_canvas *c, const double *at, uint64_t number, ds_color color, int below, double t)
+{
+    char text[24];
+    double y = at[1] + (below ? 17 : -17) * t;
+    snprintf(text, sizeof text, "%d", (int)number);
+    ds_canvas_circle(c, at[0], y, 9.5 * t, ds_color_hex(0xffffff, 0.85), color, 1.2 * t);
+    ds_canvas_text(c, at[0], y + 5 * t, 14 * t, DS_TEXT_CENTER | DS_TEXT_BOLD, color, 0, text);
+}
+
+static void draw_pairs(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint64_t target,
+                       const ds_render_eye *eye, double x, double y, int w, int h, double t)
+{
+    int64_t marks = marks_of(s, target);
+    t = fmin(t, 1.2); /* numbers are close together */
+    for (uint64_t i = 0; marks >= 0 && i < s->body[target].count; i++) {
+        const double *goal = ds_snapshot_at(s, 0, target) + 7 * i,
+                     *mark = ds_snapshot_at(s, k, (uint64_t)marks) + 7 * i;
+        uint32_t rgb = ds_render_color(DS_ROLE_MATERIAL, s->body[marks].variety);
+        double from[2], to[2];
+        if (ds_render_project(s, eye, w, h, mark, from) && ds_render_project(s, eye, w, h, goal, to)) {
+            for (int d = 0; d < 2; d++) {
+                from[d] += d ? y : x;
+                to[d] += d ? y : x;
+            }
+            ds_canvas_line(c, from[0], from[1], to[0], to[1], LINK_COLOR, 1.3 * t, 4);
+            draw_number(c, to, i + 1, LINK_COLOR, 1, t);
+            draw_number(c, from, i + 1, ds_color_hex((rgb & 0xfefefe) >> 1, 1), 0, t);
+        }
+    }
+}
+
+void ds_overlay_draw(ds_canvas *c, const ds_snapshot *s, uint64_t k, uint32_t what, const ds_render_eye *eye,
+                     double x, double y, int w, int h, double text)
+{
+    draw_axes(c, s, eye, x, y, w, h, text);
+    for (uint64_t b = 0; b < s->bodies && (what & DS_RENDER_GHOST) != 0; b++) {
+        draw_pairs(c, s, k, b, eye, x, y, w, h, text);
+    }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_geometry.c - turns the bodies of a scene into balls and triangles in scaled world coordinates. */
+/* render_geometry.c - converts the bodies of a scene to balls and triangles in scaled world coordinates. */
 #include "config.h"
 
 #include "render/render_internal.h"
@@ -7,16 +7,195 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- list of primitives ---- */
+
+void ds_geometry_free(ds_geometry *g)
+{
+    free(g->ball);
+    free(g->triangle);
+    memset(g, 0, sizeof *g);
+}
+
+static void geometry_push_ball(ds_geometry *g, vec3 center, float radius, uint32_t surface)
+{
+    if (g->balls == g->ball_room) {
+        size_t room = g->ball_room == 0 ? 1024 : g->ball_room * 2;
+        ds_ball *more = realloc(g->ball, room * sizeof *more);
+        if (more == NULL) {
+            g->failed = 1;
+            return;
+        }
+        g->ball = more;
+        g->ball_room = room;
+    }
+    ds_ball b = {center, radius, surface};
+    g->ball[g->balls++] = b;
+}
+
+static void geometry_push_triangle(ds_geometry *g, const ds_triangle *t)
+{
+    if (g->triangles == g->triangle_room) {
+        size_t room = g->triangle_room == 0 ? 1024 : g->triangle_room * 2;
+        ds_triangle *more = realloc(g->triangle, room * sizeof *more);
+        if (more == NULL) {
+            g->failed = 1;
+            return;
+        }
+        g->triangle = more;
+        g->triangle_room = room;
+    }
+    g->triangle[g->triangles++] = *t;
+}
+
+/* ---- rigid shapes as triangles with smooth normals ---- */
+
+#define PI 3.14159265358979f
+
+/* A point and a normal in body axes. */
+typedef struct corner {
+    vec3 p;
+    vec3 n;
+} corner;
+
+static vec3 turn(const ds_rigid *o, vec3 v)
+{
+    return v3_add(v3_add(v3_scale(o->axis[0], v.x), v3_scale(o->axis[1], v.y)), v3_scale(o->axis[2], v.z));
+}
+
+static void quad(ds_geometry *g, const ds_rigid *o, const corner *a, const corner *b, const corner *c,
+                 const corner *d)
+{
+    const corner *order[2][3] = {{a, b, c}, {a, c, d}};
+    for (int t = 0; t < 2; t++) {
+        ds_triangle tri;
+        tri.surface = o->surface;
+        for (int k = 0; k < 3; k++) {
+            tri.p[k] = v3_add(o->origin, turn(o, order[t][k]->p));
+            tri.n[k] = turn(o, order[t][k]->n);
+        }
+        geometry_push_triangle(g, &tri);
+    }
+}
+
+/* A surface of revolution about body axis y between two rings, each with radius, height and normal (outward,
+ * up). */
+static void band(ds_geometry *g, const ds_rigid *o, float r0, float y0, float nr0, float ny0, float r1,
+                 float y1, float nr1, float ny1)
+{
+    for (int i = 0; i < o->detail; i++) {
+        float a0 = 2 * PI * (float)i / (float)o->detail;
+        float a1 = 2 * PI * (float)(i + 1) / (float)o->detail;
+        float c0 = cosf(a0);
+        float s0 = sinf(a0);
+        float c1 = cosf(a1);
+        float s1 = sinf(a1);
+        corner q[4] = {
+            {v3(r0 * c0, y0, r0 * s0), v3(nr0 * c0, ny0, nr0 * s0)},
+            {v3(r0 * c1, y0, r0 * s1), v3(nr0 * c1, ny0, nr0 * s1)},
+            {v3(r1 * c1, y1, r1 * s1), v3(nr1 * c1, ny1, nr1 * s1)},
+            {v3(r1 * c0, y1, r1 * s0), v3(nr1 * c0, ny1, nr1 * s0)},
+        };
+        quad(g, o, &q[0], &q[1], &q[2], &q[3]);
+    }
+}
+
+/* Part of a sphere centred at (0, y, 0) between two latitudes. */
+static void cap(ds_geometry *g, const ds_rigid *o, float radius, float y, float from, float to)
+{
+    int rings = o->detail / 4 + 1;
+    for (int i = 0; i < rings; i++) {
+        float a = from + (to - from) * (float)i / (float)rings;
+        float b = from + (to - from) * (float)(i + 1) / (float)rings;
+        band(g, o, radius * cosf(a), y + radius * sinf(a), cosf(a), sinf(a), radius * cosf(b),
+             y + radius * sinf(b), cosf(b), sinf(b));
+    }
+}
+
+void ds_shape_sphere(ds_geometry *g, const ds_rigid *o, float radius)
+{
+    cap(g, o, radius, 0, -PI / 2, 0);
+    cap(g, o, radius, 0, 0, PI / 2);
+}
+
+void ds_shape_capsule(ds_geometry *g, const ds_rigid *o, float radius, float length)
+{
+    cap(g, o, radius, -length / 2, -PI / 2, 0);
+    band(g, o, radius, -length / 2, 1, 0, radius, length / 2, 1, 0);
+    cap(g, o, radius, length / 2, 0, PI / 2);
+}
+
+void ds_shape_cylinder(ds_geometry *g, const ds_rigid *o, float radius, float height)
+{
+    band(g, o, 0, -height / 2, 0, -1, radius, -height / 2, 0, -1);
+    band(g, o, radius, -height / 2, 1, 0, radius, height / 2, 1, 0);
+    band(g, o, radius, height / 2, 0, 1, 0, height / 2, 0, 1);
+}
+
+void ds_shape_torus(ds_geometry *g, const ds_rigid *o, float major, float minor)
+{
+    int rings = o->detail / 2;
+    for (int i = 0; i < rings; i++) {
+        float a = 2 * PI * (float)i / (float)rings;
+        float b = 2 * PI * (float)(i + 1) / (float)rings;
+        band(g, o, major + minor * cosf(a), minor * sinf(a), cosf(a), sinf(a), major + minor * cosf(b),
+             minor * sinf(b), cosf(b), sinf(b));
+    }
+}
+
+void ds_shape_box(ds_geometry *g, const ds_rigid *o, const float half[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        int u = (axis + 1) % 3;
+        int v = (axis + 2) % 3;
+        for (int side = -1; side <= 1; side += 2) {
+            corner q[4];
+            for (int k = 0; k < 4; k++) {
+                float p[3] = {0, 0, 0};
+                float n[3] = {0, 0, 0};
+                p[axis] = (float)side * half[axis];
+                p[u] = (k == 0 || k == 3 ? -1.0f : 1.0f) * half[u];
+                p[v] = (k < 2 ? -1.0f : 1.0f) * half[v];
+                n[axis] = (float)side;
+                q[k].p = v3(p[0], p[1], p[2]);
+                q[k].n = v3(n[0], n[1], n[2]);
+            }
+            quad(g, o, &q[0], &q[1], &q[2], &q[3]);
+        }
+    }
+}
+
+/* An open tube between two points. */
+static void shape_tube(ds_geometry *g, vec3 from, vec3 to, float radius, uint32_t surface, int detail)
+{
+    vec3 along = v3_sub(to, from);
+    float length = sqrtf(v3_dot(along, along));
+    if (!(length > 0)) {
+        return;
+    }
+    ds_rigid o;
+    o.axis[1] = v3_scale(along, 1 / length);
+    /* ---- frame of reference and bodies ----
+     *
+     * Any direction that is not nearly parallel completes the axes. */
+    vec3 helper = fabsf(o.axis[1].y) < 0.9f ? v3(0, 1, 0) : v3(1, 0, 0);
+    o.axis[0] = v3_unit(v3_cross(helper, o.axis[1]));
+    o.axis[2] = v3_cross(o.axis[0], o.axis[1]);
+    o.origin = v3_scale(v3_add(from, to), 0.5f);
+    o.surface = surface;
+    o.detail = detail;
+    band(g, &o, radius, -length / 2, 1, 0, radius, length / 2, 1, 0);
+}
+
 /* Three-quarter view from the front (+z), right and above; in radians. */
 #define AZIMUTH 0.55f
 
-/* Nothing farther than this (in diagonals of the box) is drawn. */
+/* Distance in box diagonals beyond which nothing is drawn. */
 #define FAR_AWAY 50.0
 
-/* Particles of a body that is drawn as one piece. */
+/* From this number of particles on a body is drawn as one piece. */
 #define DENSE 150
 
-/* As many of them look smooth. */
+/* From this number on the surface looks smooth. */
 #define FINE 4000
 
 /* Height of a cloud of particles over its width. */
@@ -34,7 +213,7 @@ static double steepness(const ds_snapshot_body *body)
     return wide > 0 ? (high[1] - low[1]) / wide : 1;
 }
 
-/* Three quarters from above; a flat target, such as a slab with strokes in it, is told by its upper side. */
+/* From above; steeper for a flat target, such as a slab with strokes in it, whose upper side matters. */
 static float elevation_for(const ds_snapshot *s)
 {
     double flattest = 1;
@@ -69,7 +248,7 @@ ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
     r.low = v3(-half[0], -half[1], -half[2]);
     r.high = v3(half[0], half[1], half[2]);
     double ground = (s->ground - r.center[1]) * r.scale;
-    /* A floor far below or above what is worth seeing is not drawn. */
+    /* A floor far below or above the scene is not drawn. */
     r.has_ground = isfinite(ground) && fabs(ground) < 2;
     r.ground = r.has_ground ? (float)ground : 0;
     r.azimuth = AZIMUTH;
@@ -79,7 +258,7 @@ ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
     return r;
 }
 
-/* Scaled position; returns 0 where it is not finite or too far away to be drawn. */
+/* Scales a position; returns 0 if it is not finite or too far away to be drawn. */
 static int scaled(const ds_frame_of_reference *r, const double *p, vec3 *out)
 {
     double q[3];
@@ -98,7 +277,8 @@ static float length(const ds_frame_of_reference *r, double v)
     return (float)fmin(v * r->scale, FAR_AWAY);
 }
 
-/* Particles without a radius get one with which they would fill the box of their positions. */
+/* Particles without a radius get the radius with which they would fill the bounding box of their positions.
+ */
 static float particle_radius(const ds_snapshot_body *body, const ds_frame_of_reference *r, const double *data)
 {
     if (body->size[0] > 0) {
@@ -117,8 +297,8 @@ static float particle_radius(const ds_snapshot_body *body, const ds_frame_of_ref
     return least(0.03f, 0.55f * cbrtf(d.x * d.y * d.z / (float)body->count));
 }
 
-/* Dense particles are drawn larger than they are, so that no light falls between them; the fewer they are,
- * the fewer layers of them there are to close a gap. */
+/* Dense particles are enlarged so that no light falls between them: more so if there are few, whose layers
+ * leave gaps. */
 static float drawn_radius(const ds_snapshot_body *body, const ds_frame_of_reference *r, const double *data)
 {
     float radius = particle_radius(body, r, data) * (body->count >= FINE    ? 1.7f
@@ -145,7 +325,7 @@ static void add_points(ds_geometry *g, const ds_snapshot_body *body, const ds_fr
     for (uint64_t i = 0; i < body->count; i++) {
         vec3 p;
         if (scaled(r, data + 3 * i, &p)) {
-            ds_geometry_push_ball(g, p, radius, surface);
+            geometry_push_ball(g, p, radius, surface);
         }
     }
 }
@@ -159,9 +339,9 @@ static void add_lines(ds_geometry *g, const ds_snapshot_body *body, const ds_fra
         vec3 a, b;
         if (scaled(r, data + 3 * (uint64_t)body->index[i], &a) &&
             scaled(r, data + 3 * (uint64_t)body->index[i + 1], &b)) {
-            ds_shape_tube(g, a, b, radius, surface, detail);
-            ds_geometry_push_ball(g, a, radius, surface);
-            ds_geometry_push_ball(g, b, radius, surface);
+            shape_tube(g, a, b, radius, surface, detail);
+            geometry_push_ball(g, a, radius, surface);
+            geometry_push_ball(g, b, radius, surface);
         }
     }
 }
@@ -201,7 +381,7 @@ static void add_mesh(ds_geometry *g, const ds_snapshot_body *body, const ds_fram
                         t.n[k] = smooth;
                     }
                 }
-                ds_geometry_push_triangle(g, &t);
+                geometry_push_triangle(g, &t);
             }
         }
     }
@@ -246,7 +426,7 @@ static void add_rigid(ds_geometry *g, const ds_snapshot_body *body, const ds_fra
         switch (body->shape) {
         case DS_BODY_SPHERE:
             if (a < 0.02f || body->count > 200) {
-                ds_geometry_push_ball(g, o.origin, a, surface);
+                geometry_push_ball(g, o.origin, a, surface);
             } else {
                 ds_shape_sphere(g, &o, a);
             }
@@ -270,7 +450,7 @@ static void add_rigid(ds_geometry *g, const ds_snapshot_body *body, const ds_fra
 void ds_geometry_add_trace(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                            uint64_t b)
 {
-    enum { MOST = 4 /* of more bodies the ways would hide the scene */ };
+    enum { MOST = 4 /* trajectories of more bodies would hide the scene */ };
     const ds_snapshot_body *body = &s->body[b];
     if (s->kept <= 3 || body->width != 7 || body->count > MOST || body->role == DS_ROLE_TARGET ||
         body->role == DS_ROLE_FIXED) {
@@ -281,8 +461,8 @@ void ds_geometry_add_trace(ds_geometry *g, const ds_snapshot *s, const ds_frame_
             vec3 from, to;
             if (scaled(r, ds_snapshot_at(s, t - 1, b) + 7 * i, &from) &&
                 scaled(r, ds_snapshot_at(s, t, b) + 7 * i, &to)) {
-                ds_shape_tube(g, from, to, 0.0018f, DS_SURFACE_FIRST + (uint32_t)b, 6);
-                ds_geometry_push_ball(g, to, 0.0018f, DS_SURFACE_FIRST + (uint32_t)b);
+                shape_tube(g, from, to, 0.0018f, DS_SURFACE_FIRST + (uint32_t)b, 6);
+                geometry_push_ball(g, to, 0.0018f, DS_SURFACE_FIRST + (uint32_t)b);
             }
         }
     }

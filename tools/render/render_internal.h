@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_internal.h - the parts of the renderer: scene -> primitives -> surface by pixel -> light, colour.
+/* render_internal.h - the parts of the renderer: scene -> primitives -> surface per pixel -> light and
+ * colour.
  *
  * Primitives are in scaled world coordinates: the box of the scene is centred at the origin and its diagonal
- * is 1. That makes float precise enough and all lengths of the lighting (shadow softness, occlusion radius)
- * plain constants. */
+ * is 1. So float is precise enough, and all lengths of the lighting (shadow softness, occlusion radius) are
+ * constants. */
 #ifndef DS_RENDER_RENDER_INTERNAL_H
 #define DS_RENDER_RENDER_INTERNAL_H
+
+#include "snapshot/snapshot.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "snapshot/snapshot.h"
-
-/* fminf() and fmaxf() treat NaN and signed zeros in a way that costs a call; positions here are finite. */
+/* Unlike fminf() and fmaxf() without the costly treatment of NaN and signed zeros: positions here are finite.
+ */
 static inline float least(float a, float b)
 {
     return a < b ? a : b;
@@ -59,14 +61,14 @@ static inline vec3 v3_cross(vec3 a, vec3 b)
     return v3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
 
-/* The zero vector stays zero. */
+/* The zero vector is returned unchanged. */
 static inline vec3 v3_unit(vec3 a)
 {
     float n = sqrtf(v3_dot(a, a));
     return n > 0 ? v3_scale(a, 1 / n) : a;
 }
 
-/* ---- primitives (render_primitives.c) ---- */
+/* ---- primitives (render_geometry.c) ---- */
 
 enum { DS_SURFACE_NONE = 0, DS_SURFACE_GROUND = 1, DS_SURFACE_FIRST = 2 /* + number of the body */ };
 
@@ -78,7 +80,7 @@ typedef struct ds_ball {
 
 typedef struct ds_triangle {
     vec3 p[3];
-    vec3 n[3]; /* unit normals at the corners, outward where the body has an outside */
+    vec3 n[3]; /* unit normals at the corners, outward if the body has an outside */
     uint32_t surface;
 } ds_triangle;
 
@@ -90,11 +92,9 @@ typedef struct ds_geometry {
     int failed; /* memory ran out */
 } ds_geometry;
 
-void ds_geometry_push_ball(ds_geometry *g, vec3 center, float radius, uint32_t surface);
-void ds_geometry_push_triangle(ds_geometry *g, const ds_triangle *t);
 void ds_geometry_free(ds_geometry *g);
 
-/* ---- bodies (render_geometry.c) and rigid shapes (render_shapes.c) as primitives ---- */
+/* ---- bodies as primitives (render_geometry.c) ---- */
 
 /* Scaled world coordinates of a scene. */
 typedef struct ds_frame_of_reference {
@@ -103,38 +103,38 @@ typedef struct ds_frame_of_reference {
     vec3 low, high; /* the box */
     int has_ground;
     float ground;
-    /* Of the eye, rad; flat shapes are seen from farther above. */
+    /* of the camera, rad; flat shapes are seen from a higher elevation */
     float azimuth, elevation;
     float zoom;
-    int around; /* the distance is one from which the box fits from all sides */
+    int around; /* the box fits into the image from all sides */
 } ds_frame_of_reference;
 
 ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s);
 
-/* A body of so many particles that it is drawn as one: their drawn radius (scaled); else 0. */
+/* The drawn radius (scaled) of a body with so many particles that it is drawn as one piece; else 0. */
 float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
 
 /* The drawn radius (scaled) of a body of points. */
 float ds_geometry_point_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);
 
-/* Appends body b as in kept frame k. */
+/* Appends body b in kept frame k. */
 void ds_geometry_add(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                      uint64_t b);
 
-/* Appends the way of a rigid body that moves through the kept frames up to k, where there are more
- * than three. */
+/* Appends the trajectory of a rigid body through the kept frames up to k, if it moves and there are more than
+ * three. */
 void ds_geometry_add_trace(ds_geometry *g, const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k,
                            uint64_t b);
 
-/* Body axes in the world from a quaternion w x y z of any length; returns 0 where it has none. */
+/* Body axes in the world from a quaternion w x y z of any length; returns 0 for the zero quaternion. */
 int ds_axes_from_quaternion(const double q[4], vec3 axis[3]);
 
-/* A rigid element: its origin and its axes in the world; lengths are scaled. */
+/* A rigid element: origin and axes in the world; lengths are scaled. */
 typedef struct ds_rigid {
     vec3 origin;
     vec3 axis[3];
     uint32_t surface;
-    int detail; /* segments around a full turn */
+    int detail; /* segments of a full turn */
 } ds_rigid;
 
 void ds_shape_sphere(ds_geometry *g, const ds_rigid *o, float radius);
@@ -142,21 +142,19 @@ void ds_shape_capsule(ds_geometry *g, const ds_rigid *o, float radius, float len
 void ds_shape_cylinder(ds_geometry *g, const ds_rigid *o, float radius, float height);
 void ds_shape_torus(ds_geometry *g, const ds_rigid *o, float major, float minor);
 void ds_shape_box(ds_geometry *g, const ds_rigid *o, const float half[3]);
-/* An open tube between two points. */
-void ds_shape_tube(ds_geometry *g, vec3 from, vec3 to, float radius, uint32_t surface, int detail);
 
 /* ---- pixels (render_raster.c) ---- */
 
 /* A camera (perspective) or a light (parallel). View coordinates: x right, y up, z away from the eye. */
 typedef struct ds_view {
     vec3 eye, right, up, forward;
-    float focal; /* pixels per unit at z = 1, or per unit */
+    float focal; /* pixels per unit at z = 1 (camera) or per unit (light) */
     float cx, cy;
     int parallel;
     int width, height;
 } ds_view;
 
-/* What is seen in one pixel. */
+/* What one pixel shows. */
 typedef struct ds_pixel {
     float z;          /* view coordinate, or INFINITY */
     int16_t n[3];     /* normal in view coordinates x 32767, towards the eye */
@@ -172,36 +170,37 @@ static inline vec3 ds_view_to(const ds_view *v, vec3 p)
     return v3(v3_dot(d, v->right), v3_dot(d, v->up), v3_dot(d, v->forward));
 }
 
-/* Fills pixels with nothing, and draws primitives into them (nearest wins). */
+/* Clears pixels, and draws primitives into them (the nearest wins). */
 void ds_raster_clear(ds_pixel *pixels, const ds_view *v);
 void ds_raster_geometry(ds_pixel *pixels, const ds_view *v, const ds_geometry *g);
 void ds_raster_ground(ds_pixel *pixels, const ds_view *v, float ground, float radius);
 
-/* Makes the particles of a surface with radius[surface] > 0 (as drawn) look like one body (render_smooth.c).
- * Returns 0 or DS_EXIT_MEMORY. */
+/* Makes the particles of a surface with radius[surface] > 0 (as drawn) look like one body. Returns 0 or
+ * DS_EXIT_MEMORY. */
 int ds_smooth_points(ds_pixel *pixels, const ds_view *v, const float *radius, size_t surfaces);
 
-/* ---- light (render_shade.c) ---- */
+/* ---- light (render_raster.c) ---- */
 
 typedef struct ds_material {
     float r, g, b; /* linear */
-    float gloss;   /* 0..1 strength of the highlight */
+    float gloss;   /* strength of the highlight, 0..1 */
 } ds_material;
 
-/* Samples per sub-pixel; those of a pixel use different ones, so that their average sees four times more. */
+/* Samples per sub-pixel. The sub-pixels of a pixel use different ones, so their average sees four times more.
+ */
 enum { DS_SUB_PIXELS = 4, DS_SHADOW_TAPS = 7, DS_NEAR_TAPS = 4, DS_WIDE_TAPS = 6 };
 
 typedef struct ds_shading {
     const ds_view *camera;
     const ds_pixel *pixels;
     const ds_view *light;
-    const ds_pixel *shadow; /* the scene as the light sees it */
+    const ds_pixel *shadow; /* the scene as seen from the light */
     vec3 towards_light;
     const ds_material *material; /* by surface number */
     vec3 background;             /* linear */
-    int dark;                    /* is it? Then the floor is lighter than it */
+    int dark;                    /* Is it dark? Then the floor is lighter than it. */
     float ground_radius;
-    float grid; /* spacing of the lines on the ground */
+    float grid; /* spacing of the floor's grid */
     vec3 grid_origin;
     /* Filled by ds_shade_prepare(). */
     float shadow_tap[DS_SUB_PIXELS][DS_SHADOW_TAPS][2]; /* pixels of the light's view */
@@ -209,7 +208,7 @@ typedef struct ds_shading {
     vec3 wide_tap[DS_SUB_PIXELS][DS_WIDE_TAPS];
 } ds_shading;
 
-/* Call it once the other fields are set. */
+/* To be called after the other fields are set. */
 void ds_shade_prepare(ds_shading *s);
 
 /* Colour (linear) of pixel x, y. */

@@ -1,58 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_plot.c - `dshost plot`: one figure about the runs in some folders and tables, as PNG, SVG or CSV. */
+/* cmd_plot.c - `dshost plot`: one figure about the runs in folders and tables, as PNG, SVG, PDF or CSV. */
 #include "config.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "report/report.h"
+#include "results/run_table.h"
+#include "store/run_folder.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/text.h"
-#include "cli/arguments.h"
-#include "cli/command.h"
-#include "report/report_figures.h"
-#include "store/run_folder.h"
-#include "tables/run_table.h"
-
 typedef struct request {
     const char *out, *env, *pool;
-    char *only; /* of all flags --only */
+    char *only; /* of all --only flags */
     int kind, along, any_version;
-    ds_paper paper; /* width 0: not asked for */
+    ds_paper paper; /* width 0: not requested */
 } request;
 
 static const char usage[] =
-    "usage: dshost plot [DIR|RUNS.csv]... [OPTIONS]\n"
-    "\n"
-    "Draws a figure about the runs below the folders and in the tables, as `dshost report` counts them, and "
-    "prints the path of\n"
-    "the file.\n"
-    "\n"
-    "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all "
-    "environments),\n"
-    "                 profile (share of runs above a score), targets (share of targets reached: data "
-    "profile)\n"
-    "  --env E        the environment of curves and bars; needed where the folders hold several\n"
-    "  --only PATTERN only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
-    "  --pool KEY     the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, are one "
-    "environment\n"
-    "  --any-version  runs on different versions of an environment are not kept apart\n"
-    "  --along A      horizontal axis of curves and targets: evaluations (default), steps (of simulation), "
-    "seconds\n"
-    "  --out FILE     .png, .svg, .pdf or .csv (the numbers); DIR/KIND.png by default (of the first DIR; "
-    "needed "
-    "where\n"
-    "                 there is none)\n"
-    "\n"
-    "For print (a PDF has fonts in it; a PNG 300 dots per inch):\n"
-    "\n"
-    "  --width W      such as 85mm, 3.3in or 240pt; 160mm by default for a PDF\n"
-    "  --height H     by default as high as it needs\n"
-    "  --font-size P  of labels, in points; 8 by default\n"
-    "  --no-title     nothing above the frame: the caption says it\n";
+    "usage: dshost plot [DIR|RUNS.csv]... [OPTIONS]\n\nDraws a figure about the runs below the folders and "
+    "in the tables, counted as in `dshost report`, and prints the path\nof the file.\n\n  --kind K       "
+    "curves (best loss so far; default), bars (final losses), scores (over all environments),\n              "
+    "   profile (share of runs above a score), targets (share of targets reached: data profile)\n  --env E   "
+    "     the environment of curves and bars; required if the folders hold several\n  --only PATTERN only "
+    "cells ENV/OPT that match, as in 'torus/*'; may be repeated or contain commas\n  --pool KEY     treat "
+    "the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, as one environment\n  "
+    "--any-version  do not separate runs on different versions of an environment\n  --along A      "
+    "horizontal axis of curves and targets: evaluations (default), steps (of simulation), seconds\n  --out "
+    "FILE     .png, .svg, .pdf or .csv (the numbers); DIR/KIND.png by default (in the first DIR; required\n  "
+    "               without one)\n\nFor print (a PDF contains its fonts; a PNG has 300 dots per inch):\n\n  "
+    "--width W      such as 85mm, 3.3in or 240pt; 160mm by default for a PDF\n  --height H     by default as "
+    "high as needed\n  --font-size P  of labels, in points; 8 by default\n  --no-title     nothing above the "
+    "frame, for figures with a caption\n";
 
-/* --kind or --along: a number of a word. */
+/* --kind or --along: the number of a word. */
 static int take_choice(void *to, const char *name, const char *value, ds_error *e)
 {
     request *q = to;
@@ -125,7 +111,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return rc != 0 || optind < argc
                ? rc
                : ds_fail(e, DS_EXIT_USAGE,
-                         "plot: name a folder with runs, or a table of them: dshost plot results/");
+                         "plot: name a folder with runs, or a table of runs: dshost plot results/");
 }
 
 static int find_env(const ds_report *r, const request *q, size_t *env, ds_error *e)
@@ -156,7 +142,8 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     } else if (i == r->envs) {
         const char *near = ds_nearest(q->env, name, r->envs);
         rc = ds_fail(e, DS_EXIT_USAGE, "--env %.60s: there are no runs on it; %s %.90s", q->env,
-                     near != NULL ? "nearest is" : "there are some on", near != NULL ? near : name[0]);
+                     near != NULL ? "the nearest name is" : "there are runs on",
+                     near != NULL ? near : name[0]);
     } else {
         *env = i;
     }
@@ -164,7 +151,7 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     return rc;
 }
 
-/* Sizes are for print: what is not said is chosen for the width of a page. */
+/* Sizes are for print; missing ones get defaults for the width of a page. */
 static int is_paper(const request *q, int pdf)
 {
     return pdf || q->paper.width_mm > 0 || q->paper.height_mm > 0 || q->paper.font_pt > 0 ||
@@ -202,7 +189,7 @@ static char *path_of(const request *q, int sources, char *const *source, ds_erro
         i++;
     }
     if (q->out == NULL && i == sources) {
-        ds_fail(e, DS_EXIT_USAGE, "plot: of tables alone: say with --out which file");
+        ds_fail(e, DS_EXIT_USAGE, "plot: with tables only, name the file with --out");
         return NULL;
     }
     snprintf(name, sizeof name, "%s.png", ds_figure_kinds[q->kind]);

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_report.c - `dshost report`: one HTML page about the runs in some folders and tables. */
+/* cmd_report.c - `dshost report`: one HTML page about the runs in folders and tables. */
 #include "config.h"
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/command.h"
+#include "cli/run_flags.h"
+#include "report/report.h"
+#include "results/run_table.h"
+#include "store/run_folder.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,64 +17,37 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "cli/arguments.h"
-#include "cli/command.h"
-#include "cli/run_flags.h"
-#include "report/report_page.h"
-#include "report/report_episodes.h"
-#include "store/run_folder.h"
-#include "tables/run_table.h"
-
 typedef struct request {
     const char *out, *pool, *reference;
-    char *only; /* of all flags --only */
+    char *only; /* of all --only flags */
     int no_pictures, no_episodes, page_only, metrics, any_version;
     double tolerance;
 } request;
 
 static const char usage[] =
-    "usage: dshost report [DIR|RUNS.csv]... [OPTIONS]\n"
-    "\n"
-    "Writes one self-contained HTML page about all runs below the folders, with an overview, tables, "
-    "intervals, tests and\n"
-    "figures, and the figures and numbers as SVG and CSV beside it. Prints its path. Runs that have not "
-    "finished count as\n"
-    "far as they got, marked, where their optimizer has no finished one on the environment.\n"
-    "\n"
-    "Every row of a RUNS.csv, as a report writes it (runs.csv), counts as a finished run that is not in the "
-    "folders, too: by its\n"
-    "end, for its curve, episodes and settings are not known. What needs those leaves optimizers with such "
-    "runs out.\n"
-    "\n"
-    "  --out FOLDER       where to; DIR/report by default (of the first DIR; needed where there is none)\n"
-    "  --only PATTERN     only cells ENV/OPT that match, as in 'torus/*'; several times, or with commas\n"
-    "  --reference OPT    the optimizer that others are compared with; by default the first of boleap, rand, "
-    "cmaes that\n"
-    "                     ran, else the first by name of those that ran on the most environments\n"
-    "  --tolerance T      losses that differ by at most T are equal in tests, ranks and marks; by default "
-    "1e-9 "
-    "of the range\n"
-    "                     of losses of each environment (from the median of random search, or of the first "
-    "losses, to the\n"
-    "                     lowest one), and what an inexact environment declares\n"
-    "  --metrics          simulate the best episode of every run for its metrics, which optimizers do not "
-    "see (errors of\n"
-    "                     what is identified, distances): medians in the page, all of them in metrics.csv\n"
-    "  --pool KEY         the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, are one "
-    "environment,\n"
-    "                     whose samples are the runs of all of them\n"
-    "  --any-version      runs on different versions of an environment are not kept apart, for a change that "
-    "none of them\n"
-    "                     has to do with\n"
-    "  --no-pictures      do not simulate the best episode of each environment to draw it where its run left "
-    "no picture\n"
-    "  --no-episodes      do not simulate the best episode of each optimizer for the pages that play them "
-    "side by side\n"
-    "  --trust-plugin P   run this plugin where a record names it and it is not on the plugin path: its "
-    "file, a "
-    "folder, or an id\n"
-    "  --page-only        the page and its tables, without a folder of figures beside them\n";
+    "usage: dshost report [DIR|RUNS.csv]... [OPTIONS]\n\nWrites one self-contained HTML page about all runs "
+    "below the folders, with an overview, tables, intervals, tests and\nfigures, and next to it the figures "
+    "as SVG and all numbers as CSV. Prints its path. Unfinished runs count as far as they\ngot, marked as "
+    "such, if their optimizer has no finished run on the environment.\n\nEvery row of a RUNS.csv, as a "
+    "report writes it (runs.csv), also counts as a finished run unless the folders hold it. A row\nhas no "
+    "curve, episode or settings; results that need them leave out optimizers with such runs.\n\n  --out "
+    "FOLDER       output folder; DIR/report by default (in the first DIR; required without one)\n  --only "
+    "PATTERN     only cells ENV/OPT that match, as in 'torus/*'; may be repeated or contain commas\n  "
+    "--reference OPT    the optimizer that others are compared with; by default the first of boleap, rand, "
+    "cmaes with\n                     runs, else the first by name of those that ran on the most "
+    "environments\n  --tolerance T      treat losses that differ by at most T as equal in tests, ranks and "
+    "marks; by default 1e-9 of the\n                     range of losses of each environment (from the "
+    "median of random search, or of the first losses, to\n                     the lowest), and what an "
+    "inexact environment declares\n  --metrics          simulate the best episode of every run for metrics "
+    "that optimizers do not see (errors of\n                     identified parameters, distances): medians "
+    "in the page, all values in metrics.csv\n  --pool KEY         treat the variants of a sweep over a "
+    "parameter of environments, ENV@KEY=VALUE, as one\n                     environment, whose samples are "
+    "the runs of all of them\n  --any-version      do not separate runs on different versions of an "
+    "environment, for changes that do not affect\n                     these runs\n  --no-pictures      do "
+    "not simulate the best episode of an environment to draw it if its run left no image\n  --no-episodes    "
+    "  do not simulate the best episode of each optimizer for the pages that play them side by side\n  "
+    "--trust-plugin P   run this plugin (file, folder or id) if a record names it and it is not on the "
+    "plugin path\n  --page-only        write the page and its tables, but no folder of figures\n";
 
 static int take_tolerance(void *to, const char *name, const char *value, ds_error *e)
 {
@@ -94,20 +75,19 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     int rc = ds_arguments_read(argc, argv, "report", flags, -1, q, e);
     if (rc == 0 && optind >= argc) {
         rc = ds_fail(e, DS_EXIT_USAGE,
-                     "report: name a folder with runs, or a table of them: dshost report results/");
+                     "report: name a folder with runs, or a table of runs: dshost report results/");
     } else if (rc == 0 && q->out != NULL &&
                ds_text_ends_with(q->out,
                                  (const char *const[]){"html", "htm", "pdf", "csv", "png", "svg", NULL})) {
-        rc = ds_fail(
-            e, DS_EXIT_USAGE,
-            "report: --out %.200s: name a folder: the report is FOLDER/index.html, with tables and figures "
-            "beside it",
-            q->out);
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "report: --out %.200s: name a folder: the report is FOLDER/index.html, with tables and "
+                     "figures next to it",
+                     q->out);
     }
     return rc;
 }
 
-/* What is in the page needs no file any more. */
+/* With --page-only the images are part of the page, and their files are removed. */
 static int remove_figures(const ds_report *r, const char *out, ds_error *e)
 {
     char *figures = ds_folder_path(out, "figures");
@@ -127,7 +107,7 @@ static char *place_of(const request *q, int sources, char *const *source, ds_err
         first = ds_run_table_is(source[i]) ? first : source[i];
     }
     if (q->out == NULL && first == NULL) {
-        ds_fail(e, DS_EXIT_USAGE, "report: of tables alone: say with --out in which folder the report goes");
+        ds_fail(e, DS_EXIT_USAGE, "report: with tables only, name the folder of the report with --out");
         return NULL;
     }
     char *out = q->out != NULL ? strdup(q->out) : ds_folder_path(first, "report");
@@ -184,7 +164,7 @@ static int make(const request *q, int sources, char *const *source, const char *
 static int command(int argc, char **argv, ds_error *e)
 {
     request q = {0};
-    char *line = ds_text_shell_line("dshost report", argc - 1, argv + 1); /* parse() changes the order */
+    char *line = ds_text_shell_line("dshost report", argc - 1, argv + 1); /* parse() reorders the arguments */
     int rc = line == NULL ? ds_no_memory(e) : parse(argc, argv, &q, e);
     rc = rc != 0 ? rc : make(&q, argc - optind, argv + optind, line, e);
     free(q.only);

@@ -1,96 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_csv.c - builds a CSV file in memory; the tables of a report. */
+/* report_csv.c - the tables of a report as CSV. */
 #include "config.h"
 
-#include "report/report_csv.h"
+#include "report/report.h"
+#include "results/csv.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/file.h"
-
-struct ds_table {
-    FILE *f; /* into `text` */
-    char *text;
-    size_t size;
-};
-
-ds_table *ds_table_new(const char *header)
-{
-    ds_table *t = calloc(1, sizeof *t);
-    t = t != NULL && (t->f = open_memstream(&t->text, &t->size)) != NULL ? t : (free(t), NULL);
-    if (t != NULL) {
-        fprintf(t->f, "%s\n", header);
-    }
-    return t;
-}
-
-void ds_table_free(ds_table *t)
-{
-    if (t != NULL) {
-        if (t->f != NULL) {
-            fclose(t->f);
-        }
-        free(t->text);
-        free(t);
-    }
-}
-
-static void put_text(FILE *f, const char *text)
-{
-    const int quoted = strpbrk(text, ",\"\r\n") != NULL;
-    fputs(quoted ? "\"" : "", f);
-    for (; *text != '\0'; text++) {
-        fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, f);
-    }
-    fputs(quoted ? "\"" : "", f);
-}
-
-static void put_real(FILE *f, double v)
-{
-    if (isfinite(v)) {
-        fprintf(f, "%.17g", v);
-    }
-}
-
-void ds_table_row(ds_table *t, const char *kinds, ...)
-{
-    va_list args;
-    const double *more = NULL;
-    va_start(args, kinds);
-    for (const char *k = kinds; *k != '\0'; k++) {
-        fputs(k > kinds ? "," : "", t->f);
-        if (*k == 't') {
-            const char *text = va_arg(args, const char *);
-            put_text(t->f, text != NULL ? text : "");
-        } else if (*k == 'n') {
-            fprintf(t->f, "%" PRIu64, va_arg(args, uint64_t));
-        } else if (*k == 'r') {
-            put_real(t->f, va_arg(args, double));
-        } else {
-            more = k > kinds && k[-1] == 'R' ? more + 1 : va_arg(args, const double *);
-            put_real(t->f, *more);
-        }
-    }
-    va_end(args);
-    fputc('\n', t->f);
-}
-
-int ds_table_close(ds_table *t, const char *path, int rc, ds_error *e)
-{
-    if (rc == 0 && (fflush(t->f) != 0 || ferror(t->f))) {
-        rc = ds_no_memory(e);
-    }
-    rc = rc != 0 || path == NULL ? rc : ds_file_write_atomic(path, t->text, t->size, e);
-    ds_table_free(t);
-    return rc;
-}
-
-/* ---- tables ---- */
 
 int ds_report_runs_csv(const ds_report *r, const char *path, ds_error *e)
 {

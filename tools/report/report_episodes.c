@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_episodes.c - see report_episodes.h. */
+/* report_episodes.c - images, pages and metrics of best episodes (see report.h). */
 #include "config.h"
 
-#include "report/report_episodes.h"
+#include "base/log.h"
+#include "episode/episode.h"
+#include "eval/best_picture.h"
+#include "report/report.h"
+#include "store/run_folder.h"
+#include "view/view_page.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,12 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/log.h"
-#include "episode/episode.h"
-#include "eval/best_picture.h"
-#include "store/run_folder.h"
-#include "view/view_page.h"
 
 void ds_report_file_name(char *out, size_t room, const char *kind, const char *name)
 {
@@ -54,7 +53,7 @@ int ds_report_pictures(const ds_report *r, const char *folder, int draw, ds_erro
         } else if (unlink(path) != 0 && errno != ENOENT) {
             rc = ds_fail(e, DS_EXIT_IO, "%s: %s", path, strerror(errno));
         } else if (draw && run != NULL && !has_picture(run) && ds_best_picture_of_run(run, path, &why) != 0) {
-            ds_log(DS_LOG_WARNING, NULL, "%s: no picture of the best episode: %s", r->env[i].name, why.text);
+            ds_log(DS_LOG_WARNING, NULL, "%s: no image of the best episode: %s", r->env[i].name, why.text);
         }
         free(path);
     }
@@ -81,7 +80,7 @@ static const ds_result *best_of(const ds_report_cell *c)
     return best;
 }
 
-/* Appends the best episode of a run, where it can be simulated and has a scene. */
+/* Appends the best episode of a run, if it can be simulated and has a scene. */
 static int add_episode(const ds_result *run, ds_view_episodes *all, ds_error *e)
 {
     ds_view_episode episode;
@@ -92,7 +91,7 @@ static int add_episode(const ds_result *run, ds_view_episodes *all, ds_error *e)
         ds_log(DS_LOG_WARNING, NULL, "%s: the best episode cannot be played: %s", run->folder, why.text);
         rc = why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
     } else if (episode.scene != NULL) {
-        /* The name that it has in the report may tell more than the id of its plugin. */
+        /* The name in the report may say more than the plugin's id. */
         rc = asprintf(&title, "%s, seed %" PRIu64 ", evaluation %" PRIu64, run->opt, run->seed,
                       run->best_id) < 0
                  ? ds_no_memory(e)
@@ -142,7 +141,7 @@ int ds_report_episodes(const ds_report *r, const char *folder, int wanted, ds_er
 
 /* ---- metrics ---- */
 
-/* Values of a metric in the best episodes of a cell, those that are defined; returns how many. */
+/* The defined values of a metric in the best episodes of a cell; returns their number. */
 static size_t metric_values(const ds_report_cell *c, size_t m, double *value, ds_metric_summary *out)
 {
     size_t n = 0;
@@ -186,12 +185,12 @@ int ds_report_metric(const ds_report_cell *c, size_t m, ds_metric_summary *out, 
     return rc;
 }
 
-/* The metrics of a run, where they are those of the environment's other runs. */
+/* Measures the metrics of a run, if they are the same as those of the environment's other runs. */
 static int measure(ds_report_env *env, ds_report_run *run, ds_error *e)
 {
     size_t count = 0;
     ds_error why = {0, ""};
-    ds_result then = *run->result; /* as it was when all had made as many evaluations */
+    ds_result then = *run->result; /* as it was after the number of evaluations common to all */
     if (env->common > 0) {
         then.best_id = run->compared.count > 0 ? run->compared.id[run->compared.count - 1] : 0;
     }
@@ -203,7 +202,7 @@ static int measure(ds_report_env *env, ds_report_run *run, ds_error *e)
         return why.status == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
     }
     env->metrics = env->metrics == 0 ? count : env->metrics;
-    if (count != env->metrics) { /* those of an environment whose plugin changed its mind */
+    if (count != env->metrics) { /* the plugin has changed its metrics */
         free(run->metric);
         run->metric = NULL;
     }

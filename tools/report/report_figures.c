@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_figures.c - bars, anytime curves, scores, profiles (see report_figures.h). */
+/* report_figures.c - bars, anytime curves, scores and profiles (see report.h). */
 #include "config.h"
 
-#include "report/report_figures.h"
+#include "plot/plot_axes.h"
+#include "plot/plot_lines.h"
+#include "report/report.h"
+#include "results/csv.h"
+#include "stats/sample.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot/plot_groups.h"
-#include "plot/plot_lines.h"
-#include "plot/plot_marker.h"
-#include "plot/plot_scale.h"
-#include "report/report_csv.h"
-#include "report/report_overview.h"
-#include "stats/sample.h"
-
 enum { POINTS = 200, TAUS = 121, STEPS_MAX = 1000, CURVE_RESAMPLES = 1000 };
 
-/* An optimizer looks the same in all figures: those of the paper have colours of their own, others the next
- * free one. Marks and dashes tell them apart where colours do not: no two of 21 have the same. */
+/* An optimizer looks the same in all figures. Those of the paper have fixed colours, others take the next
+ * free one; markers and dashes distinguish up to 21 without colour. */
 typedef struct look {
     ds_color color;
     int dashed, marker;
@@ -33,7 +29,7 @@ static look look_of(const ds_report *r, size_t k)
         uint32_t rgb;
     } known[] = {{"boleap", 0x0072b2}, {"cmaes", 0xe69f00}, {"randdescents", 0x009e73}, {"bo", 0xcc79a7},
                  {"rand", 0x888888},   {"ppo", 0x56b4e9},   {"sac", 0xd55e00}};
-    /* Far from those and from each other in CIELAB. */
+    /* Far in CIELAB from those above and from each other. */
     static const uint32_t more[] = {0x2a1fd8, 0x3fbf00, 0xe000c8, 0x6b001c,
                                     0x111111, 0xff2a4d, 0xa080ff, 0x00c4c4};
     enum { KNOWN = sizeof known / sizeof *known, MORE = sizeof more / sizeof *more };
@@ -53,7 +49,7 @@ static look look_of(const ds_report *r, size_t k)
     return (look){ds_color_hex(more[others % MORE], 1), dashed, marker};
 }
 
-/* A method that ran on a part of the environments has no score that compares with those of all. */
+/* The score of a method that ran on some environments only does not compare with the others. */
 static void name_with_share(const ds_report *r, size_t k, char out[160])
 {
     snprintf(out, 160, "%.100s", r->opt[k].name);
@@ -63,7 +59,7 @@ static void name_with_share(const ds_report *r, size_t k, char out[160])
     }
 }
 
-/* What is said of runs that have not finished: "37 of 100" of them that got least far. */
+/* Adds "37 of 100" evaluations, of the run that got least far, to the name if runs are unfinished. */
 static void name_with_end(const ds_report *r, size_t env, size_t k, char out[160])
 {
     const ds_report_cell *c = ds_report_at(r, env, k);
@@ -190,7 +186,7 @@ int ds_figure_is_known(const ds_report *r, int kind, size_t env)
     return known;
 }
 
-/* Behind a subtitle, where there are runs of tables. */
+/* Addition to a subtitle if there are runs of tables. */
 static const char *without(size_t of_tables)
 {
     return of_tables > 0 ? "; without optimizers with runs of tables" : "";
@@ -198,14 +194,14 @@ static const char *without(size_t of_tables)
 
 /* ---- curves ---- */
 
-/* Columns of a curve: x, y, and where there is a band low and high; mean and interval for the table. */
+/* Columns of a curve: x, y, and with a band low and high; mean and interval for the table. */
 enum { CURVE_X, CURVE_Y, CURVE_LOW, CURVE_HIGH, CURVE_MEAN, CURVE_MEAN_LOW, CURVE_MEAN_HIGH, CURVE_COLUMNS };
 
 /* Memory for `lines` curves of `points` points. */
 typedef struct curves {
     ds_line *line;
-    const char **opt;  /* whose they are */
-    char (*name)[160]; /* what the legend says */
+    const char **opt;  /* optimizer of each */
+    char (*name)[160]; /* in the legend */
     double *value;
     size_t lines, points;
     int band;
@@ -238,7 +234,7 @@ static double *column_of(const curves *c, size_t line, int column)
     return c->value + (CURVE_COLUMNS * line + (size_t)column) * c->points;
 }
 
-/* The next curve, of optimizer k; returns its number. `share`: its name says on how many environments it ran.
+/* Adds a curve of optimizer k and returns its number. `share`: the name includes the number of environments.
  */
 static size_t curves_add(curves *c, const ds_report *r, size_t k, int share)
 {
@@ -289,7 +285,7 @@ static int curves_write(curves *c, ds_lines *p, const char *x_name, const ds_fig
     return ds_table_close(t, f->csv, rc, e);
 }
 
-/* What a run has spent when it has made `id` evaluations, or all of them. */
+/* Cost of a run up to evaluation `id`, or of all its evaluations. */
 static double spent(const ds_report_run *run, size_t step, int along)
 {
     const ds_curve *c = &run->curve;
@@ -313,8 +309,8 @@ static double best_at(const ds_report_run *run, double at, int along)
     return best;
 }
 
-/* One point: order statistics for the figure, for they stay meaningful on a logarithmic axis; the mean and
- * its interval for the table. `best` gets sorted. */
+/* One point: order statistics for the figure, which remain meaningful on a logarithmic axis; mean and
+ * interval for the table. Sorts `best`. */
 static int fill_point(const curves *c, size_t line, size_t i, double *best, size_t runs)
 {
     static const double level = 0.9;
@@ -332,8 +328,8 @@ static int fill_point(const curves *c, size_t line, size_t i, double *best, size
     return 0;
 }
 
-/* Where any of the runs of a cell has a step, and the end of the longest: each once, in order, at most
- * `room`. Where there are more, those that are evenly spaced on a logarithmic axis are kept. */
+/* The places at which any run of a cell has a step, and the end of the longest: each once, in order. Above
+ * `room` places keeps those that are evenly spaced on a logarithmic axis. */
 static size_t steps_of(const ds_report_cell *cell, int along, double *at, size_t room, double *end)
 {
     size_t n = 0, kept = 0;
@@ -465,8 +461,7 @@ static int figure_profile(const ds_report *r, const ds_figure *f, ds_error *e)
 
 /* ---- data profile ---- */
 
-/* Cost per variable after which a run reached each target; INFINITY = never. Of a row of a table is known
- * whether, and not when. */
+/* Cost per variable at which a run reached each target; INFINITY = never. A table row tells only whether. */
 static void hits_of(const ds_report *r, size_t env, const ds_report_run *run, int along, double *hit)
 {
     double target[DS_TARGETS];
@@ -481,7 +476,7 @@ static void hits_of(const ds_report *r, size_t env, const ds_report_run *run, in
     }
     ds_target_hits(c->id, c->loss, c->count, target, DS_TARGETS, at);
     for (size_t j = 0, step = 0; j < DS_TARGETS; j++) {
-        while (step < c->count && c->id[step] < at[j]) { /* targets fall, so hits do not */
+        while (step < c->count && c->id[step] < at[j]) { /* targets fall, so hits do not fall */
             step++;
         }
         hit[j] = at[j] > 0 ? spent(run, step, along) / (double)run->result->n : (double)INFINITY;
@@ -530,7 +525,7 @@ static int figure_targets(const ds_report *r, int along, const ds_figure *f, ds_
         free(hit);
         return rc;
     }
-    for (int pass = 0; pass < 2; pass++) { /* which targets anybody reached; then the shares */
+    for (int pass = 0; pass < 2; pass++) { /* first the targets that any run reached, then the shares */
         for (size_t k = 0; k < r->opts; k++) {
             size_t n = 0;
             for (size_t i = 0; i < r->envs && (pass == 0 || r->opt[k].rows == 0); i++) {
@@ -572,8 +567,7 @@ int ds_figure_draw(const ds_report *r, int kind, size_t env, int along, const ds
 {
     if (!ds_figure_is_known(r, kind, env)) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "%s: every optimizer has runs of tables%s%.90s, which tell how runs ended and not how "
-                       "they got there",
+                       "%s: every optimizer has runs of tables%s%.90s, which have no curves",
                        ds_figure_kinds[kind], kind == DS_FIGURE_CURVES ? " on " : "",
                        kind == DS_FIGURE_CURVES ? r->env[env].name : "");
     }

@@ -1,17 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_make.c - groups runs by environment and optimizer, and computes what a report says about
- * them (see report.h). */
+/* report_make.c - reads runs, groups them by environment and optimizer, and computes the statistics of a
+ * report (see report.h). */
 #include "config.h"
 
+#include "base/log.h"
+#include "base/text.h"
 #include "report/report.h"
+#include "results/run_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "base/log.h"
-#include "base/text.h"
-#include "report/report_read.h"
+/* ---- reading runs of folders and tables ---- */
+
+static int same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* A table or folder that is named twice is read once. */
+static int is_repeated(const ds_report_choice *from, size_t k)
+{
+    for (size_t i = 0; i < k; i++) {
+        if (same_file(from->source[i], from->source[k])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int read_tables(const ds_report_choice *from, ds_run_results *tables, ds_error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < from->sources; i++) {
+        if (ds_run_table_is(from->source[i]) && !is_repeated(from, i)) {
+            rc = ds_run_table_read(from->source[i], tables, e);
+        }
+    }
+    return rc;
+}
+
+static int read_folders(const ds_report_choice *from, ds_run_results *out, ds_error *e)
+{
+    const char **folder = calloc(from->sources + 1, sizeof *folder);
+    size_t n = 0;
+    if (folder == NULL) {
+        return ds_no_memory(e);
+    }
+    for (size_t i = 0; i < from->sources; i++) {
+        if (!ds_run_table_is(from->source[i])) {
+            folder[n++] = from->source[i];
+        }
+    }
+    int rc = n > 0 ? ds_results_read(folder, n, out, e) : 0;
+    free(folder);
+    return rc;
+}
+
+static int read_all(const ds_report_choice *from, ds_run_results *out, ds_run_results *tables, ds_error *e)
+{
+    int rc = read_tables(from, tables, e); /* faster than folders */
+    rc = rc != 0 ? rc : read_folders(from, out, e);
+    if (rc == 0 && out->count + tables->count == 0) {
+        rc = ds_fail(e, DS_EXIT_IO, "%.300s%s holds no run", from->source[0],
+                     from->sources > 1 ? ", ..." : "");
+    }
+    return rc == 0 && from->only != NULL
+               ? ds_run_table_only((ds_run_results *const[]){out, tables}, 2, from->only, e)
+               : rc;
+}
+
+static void tell_unchecked(const ds_run_results *r)
+{
+    const ds_result *first = NULL;
+    const size_t count = ds_results_unchecked(r, &first);
+    if (count > 0) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%zu of %zu records have no checksums (store format 1, the first is %s): damage to their "
+               "numbers would go unnoticed",
+               count, ds_report_records(r), first->folder);
+    }
+}
+
+size_t ds_report_records(const ds_run_results *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        count += r->item[i].table == NULL;
+    }
+    return count;
+}
+
+/* Reads all runs of the sources, each once, under distinct names, with warnings. After a failure nothing
+ * needs to be cleared. */
+static int report_read(const ds_report_choice *from, ds_run_results *out, ds_error *e)
+{
+    ds_run_results tables = {NULL, 0, 0};
+    *out = (ds_run_results){NULL, 0, 0};
+    int rc = read_all(from, out, &tables, e);
+    if (rc == 0) {
+        ds_results_take_unfinished(out);
+        rc = ds_results_disambiguate((ds_run_results *const[]){out}, 1, from->any_version, e);
+    }
+    rc = rc != 0 ? rc : ds_run_table_join(out, &tables, from->any_version, e);
+    if (rc == 0) {
+        ds_results_warn_mixed((ds_run_results *const[]){out}, 1);
+        tell_unchecked(out);
+    }
+    if (rc == 0 && from->pool != NULL) {
+        rc = ds_results_pool(out, from->pool, e);
+        /* Pooled environments with table rows may differ in more than the pooled key. */
+        rc = rc != 0 ? rc : ds_results_tell_apart((ds_run_results *const[]){out}, 1, from->any_version, e);
+    }
+    rc = rc != 0 ? rc : ds_run_table_settle(out, e);
+    rc = rc == 0 && from->pool != NULL ? ds_results_balance(out, from->pool, e) : rc;
+    ds_results_clear(&tables);
+    if (rc != 0) {
+        ds_results_clear(out);
+    }
+    return rc;
+}
 
 const double ds_report_score[DS_REPORT_SCORES] = {0.5, 0.9, 0.99};
 const char *const ds_report_references[] = {"boleap", "rand", "cmaes", NULL};
@@ -23,7 +134,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Distinct names of runs that count, sorted; to be freed. NULL without memory. */
+/* Distinct names of the runs that count, sorted; to be freed. NULL without memory. */
 static const char **names(const ds_run_results *all, int of_env, size_t *count)
 {
     const char **name = calloc(all->count + 1, sizeof *name);
@@ -51,7 +162,7 @@ static size_t index_of(const char *const *name, size_t count, const char *wanted
     return at != NULL ? (size_t)(at - name) : count;
 }
 
-/* What the summary of a run would say that is not finished. */
+/* Sets what a summary would say, for an unfinished run. */
 static void complete(ds_result *r, const ds_curve *c)
 {
     r->evaluations = c->evaluations;
@@ -61,14 +172,15 @@ static void complete(ds_result *r, const ds_curve *c)
     r->evaluation_s = r->wall_s = c->all_wall;
 }
 
-/* What a row of a table tells of a curve. */
+/* The sums of a table row, as a curve without steps. */
 static ds_curve sums_of(const ds_result *row)
 {
     return (ds_curve){
         .evaluations = row->evaluations, .all_cost_steps = row->cost_steps, .all_wall = row->evaluation_s};
 }
 
-/* The curves of all runs that count. One whose store breaks off counts as failed, and the others go on. */
+/* Reads the curves of all runs that count. A run with a broken store counts as failed; the others continue.
+ */
 static ds_curve *read_curves(ds_run_results *all, ds_error *e)
 {
     ds_curve *curve = calloc(all->count + 1, sizeof *curve);
@@ -100,7 +212,7 @@ static ds_curve *read_curves(ds_run_results *all, ds_error *e)
     return NULL;
 }
 
-/* The cell owns the curve from here on. */
+/* The cell takes over the curve. */
 static int add_run(ds_report *r, size_t env, size_t opt, const ds_result *result, ds_curve *curve,
                    ds_error *e)
 {
@@ -163,7 +275,7 @@ static int group(ds_report *r, ds_error *e)
         }
     }
     if (rc == 0 && r->envs == 0) {
-        rc = ds_fail(e, DS_EXIT_IO, "no run can be counted; the first of %zu, %.200s: %.100s", r->open_count,
+        rc = ds_fail(e, DS_EXIT_IO, "no run counts; the first of %zu, %.200s: %.100s", r->open_count,
                      ds_result_where(r->open[0]), ds_result_open_reason(r->open[0]));
     }
     for (size_t i = 0; i < r->results.count; i++) {
@@ -175,8 +287,7 @@ static int group(ds_report *r, ds_error *e)
     return rc;
 }
 
-/* Where runs of an environment have not finished, all are compared after as many evaluations as all
- * have made. */
+/* With unfinished runs on an environment, all are compared after the evaluations that all have made. */
 static int find_common(ds_report *r, size_t i, ds_error *e)
 {
     uint64_t least = UINT64_MAX;
@@ -210,8 +321,8 @@ size_t ds_report_first(const ds_report_cell *c, size_t j)
 
 /* ---- one cell ---- */
 
-/* Under noise the lowest loss is the luckiest draw: where all runs of an environment recommend a point, its
- * mean over fixed noise keys counts, and no score before the end of a run is known. */
+/* Under noise the lowest loss is the luckiest draw. If all runs of an environment recommend a point, its mean
+ * over fixed noise keys is used; scores before the end of a run are then unknown. */
 static void note_recommended(ds_report *r, size_t i)
 {
     size_t with = 0, runs = 0;
@@ -228,8 +339,8 @@ static void note_recommended(ds_report *r, size_t i)
     if (with > 0 && with < runs) {
         ds_log(DS_LOG_WARNING, NULL,
                "%s is noisy, and %zu of %zu runs recommend no point (the first is %s): all are ranked by "
-               "their lowest "
-               "loss, which is the luckiest draw; `dshost resume` of a finished run makes up for it",
+               "their lowest loss, which is the luckiest draw; `dshost resume` of a finished run adds its "
+               "recommendation",
                r->env[i].name, runs - with, runs, ds_result_where(without));
     }
     r->env[i].recommended = with > 0 && with == runs && r->env[i].common == 0;
@@ -342,7 +453,7 @@ static void set_scale(ds_report *r, size_t i)
 
 /* ---- which losses are equal ---- */
 
-/* The distance from what an ordinary point has to the lowest loss. */
+/* Distance between the loss of an ordinary point and the lowest loss. */
 static double range_of(const ds_report *r, size_t i, ds_error *e)
 {
     size_t runs = 0, firsts = 0;
@@ -374,7 +485,7 @@ static double range_of(const ds_report *r, size_t i, ds_error *e)
     return isfinite(from) && isfinite(r->env[i].best) ? fmax(0, from - r->env[i].best) : 0;
 }
 
-/* Gives the losses of an environment that are equal one value. */
+/* Replaces equal losses of an environment by one value. */
 static int set_ranked(ds_report *r, size_t i, double tolerance, ds_error *e)
 {
     ds_report_env *env = &r->env[i];
@@ -413,21 +524,21 @@ static int set_ranked(ds_report *r, size_t i, double tolerance, ds_error *e)
     return isnan(env->tolerance) ? e->status : 0;
 }
 
-/* What a run had spent at each step of its curve, and in all: evaluations, or simulation steps. */
+/* Cost of a run at each step of its curve, and in total: evaluations or simulation steps. */
 static const uint64_t *costs_of(const ds_curve *c, int steps, uint64_t *all)
 {
     *all = steps ? c->all_cost_steps : c->evaluations;
     return steps ? c->cost_steps : c->id;
 }
 
-/* Running times of a cell to the scores. */
+/* Running times of a cell until each score. */
 static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_error *e)
 {
     double target[DS_REPORT_SCORES];
     ds_hits *run = calloc(c->runs + 1, sizeof *run);
     uint64_t(*hit)[DS_REPORT_SCORES] = calloc(c->runs + 1, sizeof *hit);
     int rc = run == NULL || hit == NULL ? ds_no_memory(e) : 0;
-    uint64_t most = 0; /* 0 steps: nothing that counts them was simulated */
+    uint64_t most = 0; /* 0 steps: no simulation counted any */
     for (int t = 0; t < DS_REPORT_SCORES; t++) {
         target[t] = env->random - ds_report_score[t] * (env->random - env->best);
     }
@@ -446,7 +557,8 @@ static int expect(ds_report_cell *c, const ds_report_env *env, int steps, ds_err
     return rc;
 }
 
-/* Areas under the scores: up to the budget, or to the longest run (budgets that differ, simulation steps). */
+/* Areas under the scores up to the budget; for different budgets and for simulation steps up to the longest
+ * run. */
 static void measure_areas(ds_report *r, size_t i, int steps)
 {
     const ds_report_env *env = &r->env[i];
@@ -579,7 +691,7 @@ static size_t default_reference(const ds_report *r)
             }
         }
     }
-    for (size_t k = 1; k < r->opts; k++) { /* with one that did not run everywhere little is compared */
+    for (size_t k = 1; k < r->opts; k++) { /* a reference with few environments allows few comparisons */
         best = r->opt[k].envs > r->opt[best].envs ? k : best;
     }
     return best;
@@ -600,7 +712,8 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
     if (at == r->opts) {
         const char *near = ds_nearest(reference, name, r->opts);
         rc = ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no runs of it; %s %.60s", reference,
-                     near != NULL ? "nearest is" : "there are some of", near != NULL ? near : name[0]);
+                     near != NULL ? "the nearest name is" : "there are runs of",
+                     near != NULL ? near : name[0]);
     }
     r->reference = at < r->opts ? at : 0;
     free(name);
@@ -610,7 +723,7 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
 int ds_report_make(const ds_report_choice *choice, ds_report *out, ds_error *e)
 {
     memset(out, 0, sizeof *out);
-    int rc = ds_report_read(choice, &out->results, e);
+    int rc = report_read(choice, &out->results, e);
     if (rc != 0) {
         return rc;
     }

@@ -18,7 +18,7 @@ double ds_report_mean(const ds_report *r, size_t i, size_t opt)
     if (!isfinite(own)) {
         return own;
     }
-    do { /* groups from the lowest mean up, as those of single losses */
+    do { /* groups from the lowest mean up, like those of losses */
         const double above = next;
         low = isfinite(above) ? above : low;
         next = (double)INFINITY;
@@ -31,7 +31,7 @@ double ds_report_mean(const ds_report *r, size_t i, size_t opt)
     return low;
 }
 
-/* Scores (or losses, as pairs with the reference) of an optimizer, per environment. */
+/* Scores of an optimizer per environment; with `pairs` losses paired with the reference. */
 static size_t collect(const ds_report *r, size_t k, int pairs, ds_runs *own, ds_runs *other)
 {
     size_t n = 0;
@@ -65,7 +65,7 @@ static int score_optimizers(ds_report *r, unsigned skip, ds_error *e)
     return failed ? ds_no_memory(e) : 0;
 }
 
-/* Is optimizer a to be named before b? */
+/* Does optimizer a come before b? */
 static int is_ahead(const ds_report *r, size_t a, size_t b)
 {
     const ds_report_opt *x = &r->opt[a], *y = &r->opt[b];
@@ -142,8 +142,8 @@ static int improve_on_reference(ds_report *r, ds_error *e)
     return rc;
 }
 
-/* Each optimizer against the reference by itself, for who had planned this comparison and no other: the
- * family of tests is that of the environments, as in `dshost compare`. */
+/* Tests each optimizer alone against the reference, for a single planned comparison: the family of tests is
+ * the set of environments, as in `dshost compare`. */
 static int judge_alone(ds_report *r, ds_error *e)
 {
     double *p = calloc(2 * r->envs + 1, sizeof *p), *least = p + r->envs;
@@ -177,7 +177,7 @@ static int judge_alone(ds_report *r, ds_error *e)
     return 0;
 }
 
-/* ---- all at once ---- */
+/* ---- all optimizers at once ---- */
 
 static int has_all(const ds_report *r, size_t env)
 {

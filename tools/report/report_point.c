@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_point.c - see report_point.h. */
+/* report_point.c - the best point of a run, and what optimizers reported, in the page of a report. */
 #include "config.h"
 
-#include "report/report_point.h"
+#include "page/page.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "page/html.h"
 
 enum { ROWS = 50 /* of the table, at most */ };
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_export.c - `dshost export`: the records of all runs in a folder, in another format. */
+/* cmd_export.c - `dshost export`: the records of all runs in a folder in another format. */
 #include "config.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -15,26 +11,26 @@
 #include "results/results.h"
 #include "store/run_folder.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct request {
     const char *folder, *format, *out;
     int no_times, plain, any_version;
 } request;
 
 static const char usage[] =
-    "usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n\n"
-    "Writes the evaluations of the runs in DIR in another format: tables to export/ in the folder "
-    "of each run,\n"
-    "folders for comparisons to DIR/export/.\n\n"
-    "  --format F    csv, jsonl, npz: a table; ioh, coco: a folder for IOHanalyzer, or for COCO, "
-    "with a\n"
-    "                folder for each optimizer where there are several, of finished runs, in the place of an "
-    "earlier one\n"
-    "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
-    "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n"
-    "  --plain       call variables x0, x1, ... instead of by the names that the environment gives\n"
-    "  --any-version runs on different versions of an environment are not kept apart (ioh, coco)\n";
+    "usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n\nWrites the evaluations of the "
+    "runs in DIR in another format: tables to export/ in the folder of each run,\nfolders for comparisons to "
+    "DIR/export/.\n\n  --format F    csv, jsonl, npz: one table per run; ioh, coco: a folder of finished "
+    "runs for IOHanalyzer or COCO,\n                with one folder per optimizer if there are several; it "
+    "replaces an earlier export\n  --out PATH    write there instead; - is the standard output (csv, "
+    "jsonl)\n  --no-times    leave out the columns that differ from run to run (wall_s, at)\n  --plain       "
+    "name the variables x0, x1, ... instead of using the environment's names\n  --any-version do not "
+    "separate runs on different versions of an environment (ioh, coco)\n";
 
-/* A table is in the format that the ending of its file says; one without an ending says nothing. */
+/* The ending of a file's name must match the format; a name without an ending matches all. */
 static int check_out(const request *q, ds_error *e)
 {
     static const struct {
@@ -79,8 +75,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
         known |= strcmp(q->format, formats[k]) == 0;
     }
     if (!known) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "export: unknown format '%.40s': csv, jsonl, npz, ioh or coco are possible",
+        return ds_fail(e, DS_EXIT_USAGE, "export: unknown format '%.40s': use csv, jsonl, npz, ioh or coco",
                        q->format);
     }
     ds_file_named(q->out);
@@ -88,14 +83,14 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     return rc != 0 ? rc : ds_arguments_end(argc, argv, "export", e);
 }
 
-/* For a comparison: the finished runs alone. What a run that was killed has found so far would pass for the
- * optimum, and its end for that of a run. */
+/* Comparisons use finished runs only: the best loss and the end of an interrupted run would pass for the
+ * optimum and the end of a finished one. */
 static int keep_finished(ds_run_results *r, const char *folder, int any_version, ds_error *e)
 {
     int rc = ds_results_disambiguate((ds_run_results *const[]){r}, 1, any_version, e);
     for (size_t i = 0; rc == 0 && i < r->count; i++) {
         const ds_result *run = &r->item[i];
-        if (!ds_result_is_finished(run) && !run->damaged) { /* of damaged ones it was said before */
+        if (!ds_result_is_finished(run) && !run->damaged) { /* damaged runs have been reported already */
             ds_log(DS_LOG_WARNING, NULL, "left out: %s did not finish: %s, %llu evaluations", run->folder,
                    ds_result_open_reason(run), (unsigned long long)run->evaluations);
         }
@@ -107,7 +102,7 @@ static int keep_finished(ds_run_results *r, const char *folder, int any_version,
     return rc;
 }
 
-/* All runs in the folder, with the names they have in their experiment. */
+/* Opens all runs in the folder, with their names in the experiment. */
 static int open_all(const request *q, int finished, ds_export_run **out, size_t *count, size_t *damaged,
                     ds_error *e)
 {
@@ -127,7 +122,7 @@ static int open_all(const request *q, int finished, ds_export_run **out, size_t 
     rc = finished ? keep_finished(&found, folder, q->any_version, e) : 0;
     *out = calloc(found.count, sizeof(**out));
     rc = rc != 0 ? rc : *out == NULL ? ds_no_memory(e) : 0;
-    *damaged = finished && rc == 0 ? found.damaged : 0; /* those are said, and dropped */
+    *damaged = finished && rc == 0 ? found.damaged : 0; /* these are reported and dropped */
     for (size_t i = 0; i < found.count && rc == 0; i++) {
         ds_export_run *r = &(*out)[*count];
         rc = ds_export_open(found.item[i].folder, r, e);
@@ -159,7 +154,7 @@ static int export_table(const request *q, ds_export_run *r, const char *name, ds
         return ds_export_jsonl(r, name, !q->no_times, e);
     }
     if (strcmp(name, "-") == 0) {
-        return ds_fail(e, DS_EXIT_USAGE, "export: --format npz cannot go to the standard output");
+        return ds_fail(e, DS_EXIT_USAGE, "export: --format npz cannot be written to the standard output");
     }
     return ds_export_npz(r, name, !q->no_times, e);
 }
@@ -168,7 +163,7 @@ static int export_tables(const request *q, ds_export_run *runs, size_t count, ds
 {
     int rc = 0;
     if (q->out != NULL && count > 1) {
-        return ds_fail(e, DS_EXIT_USAGE, "export: --out with --format %s takes one run, %s holds %zu",
+        return ds_fail(e, DS_EXIT_USAGE, "export: --out with --format %s takes one run, but %s holds %zu",
                        q->format, q->folder, count);
     }
     for (size_t i = 0; i < count && rc == 0; i++) {
@@ -223,11 +218,11 @@ static int list_functions(const ds_export_run *runs, size_t count, ds_export_set
     return 0;
 }
 
-/* A name that does not end with a slash or a dot, the same for all names of a folder: FOLDER.json is beside
- * it. To be freed, or NULL without memory. */
+/* A name for the folder that does not end with a slash or a dot, the same for all spellings, because
+ * FOLDER.json is next to it. To be freed; NULL without memory. */
 static char *place_of(const char *folder)
 {
-    char *place = realpath(folder, NULL); /* where it is there */
+    char *place = realpath(folder, NULL); /* if it exists */
     place = place != NULL ? place : strdup(folder);
     for (size_t n = place != NULL ? strlen(place) : 0; n > 1 && place[n - 1] == '/'; n--) {
         place[n - 1] = '\0';
@@ -247,9 +242,10 @@ static int export_folder(const request *q, ds_export_run *runs, size_t count, ds
     char *place = rc == 0 ? place_of(folder) : NULL;
     rc = rc == 0 && place == NULL ? ds_no_memory(e) : rc;
     if (rc == 0 && strcmp(folder, "-") == 0) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s makes a folder, not standard output", q->format);
+        rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s writes a folder, not the standard output",
+                     q->format);
     } else if (rc == 0 && (place[0] == '\0' || strcmp(place, "/") == 0)) {
-        rc = ds_fail(e, DS_EXIT_USAGE, "export: --out '%s': name a folder of its own", folder);
+        rc = ds_fail(e, DS_EXIT_USAGE, "export: --out '%s': name a separate folder", folder);
     }
     rc = rc != 0 ? rc : list_functions(runs, count, &set, e);
     qsort(runs, count, sizeof(*runs), by_opt);
@@ -275,7 +271,7 @@ static int export_runs(const request *q, ds_error *e)
         rc = ds_results_left_out(damaged, e);
     } else if (rc == 0) {
         if (folder && ds_folder_has_landscape(q->folder)) {
-            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, %.200s holds a landscape",
+            rc = ds_fail(e, DS_EXIT_USAGE, "export: --format %s is for runs, but %.200s holds a landscape",
                          q->format, q->folder);
         }
         rc = rc != 0 ? rc : folder ? export_folder(q, runs, opened, e) : export_tables(q, runs, opened, e);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disambiguate.c - tells apart runs that share a name but not their problem or their method (see results.h).
- * Statistics over both would be about nothing. */
+/* disambiguate.c - names of environments and optimizers (see results.h): tells apart runs that share a name
+ * but not their problem or method, whose joint statistics would be meaningless; warns of runs that do not
+ * compare; and pools variants. */
 #include "config.h"
+
+#include "base/log.h"
+#include "results/results.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "results/results.h"
+enum { VALUE_MAX = 24, NAME_MAX_BYTES = 90 /* names become file names */ };
 
-enum { VALUE_MAX = 24, NAME_MAX_BYTES = 90 /* names become files */ };
-
-/* Beside the settings of a section; no parameter has such a name. */
+/* Compared like settings; no parameter has such a name. */
 static const char version[] = " version", variables[] = " variables";
 
-/* The runs that count, with one name, of all sets. Runs are alike where their class is the same. */
+/* The runs that count and share a name, of all sets. Runs with the same class are alike. */
 typedef struct bunch {
     ds_result **run;
     size_t count, *class, *spare, classes;
@@ -29,7 +30,7 @@ static char **name_of(ds_result *r, int section)
     return section == DS_SECTION_ENV ? &r->env : &r->opt;
 }
 
-/* The value of a key, "" where there is none; `room` holds numbers. */
+/* The value of a key, "" if it is not set; `room` holds numbers. */
 static const char *value_of(const ds_result *r, int section, const char *key, char room[32])
 {
     const char *text;
@@ -46,10 +47,10 @@ static const char *value_of(const ds_result *r, int section, const char *key, ch
     return text != NULL ? text : "";
 }
 
-/* Versions of our environments that compute the same to the last bit as long as a setting has this value.
- * Evidence: the commits that raised them ("hybrid: outputs without hidden layers are identity ...": other
- * results for some wirings of networks only; "realtosim: what is held out ...": the same bits with held_out =
- * 0), and repeated runs (docs/experiments.md). VERSIONING.md lists them. */
+/* Versions of bundled environments with bit-identical results as long as a setting has this value. Evidence:
+ * the commits that raised the versions ("hybrid: outputs without hidden layers are identity ...": changes
+ * only some network wirings; "realtosim: what is held out ...": identical with held_out = 0), and repeated
+ * runs (docs/experiments.md). VERSIONING.md lists them. */
 static const struct {
     const char *ids, *from, *to, *key, *value;
 } compatible[] = {
@@ -62,8 +63,8 @@ static const struct {
 };
 enum { COMPATIBLE = sizeof compatible / sizeof *compatible };
 
-/* The plugin of a bunch: of a run that tells, else (rows of tables) the name without the number of a variant.
- * */
+/* The plugin of a bunch: from a run that records it, else (rows of tables) the name without the number of a
+ * variant. */
 static void plugin_of(const bunch *b, char id[64])
 {
     const char *name = b->run[0]->env;
@@ -84,10 +85,11 @@ static int has_setting(const ds_result *r, const char *key, const char *value)
 {
     const ds_setting *s = ds_settings_find(&r->settings, DS_SECTION_ENV, key);
     return s == NULL ||
-           strcmp(s->value, value) == 0; /* an older version may not have it; a table tells none */
+           /* an older version may lack the setting; tables do not record settings */
+           strcmp(s->value, value) == 0;
 }
 
-/* The entry of a pair of versions, or COMPATIBLE. */
+/* The entry for a pair of versions, or COMPATIBLE. */
 static size_t find_compatible(const bunch *b, const ds_result *x, const ds_result *y)
 {
     char id[64];
@@ -115,14 +117,14 @@ static int same_value(const bunch *b, size_t i, size_t j, const char *key)
             find_compatible(b, b->run[i], b->run[j]) < COMPATIBLE);
 }
 
-/* Which versions are taken as one, and why. */
+/* Reports which versions are treated as one, and why. */
 static void tell_compatible(const bunch *b)
 {
     for (size_t i = 1; b->section == DS_SECTION_ENV && !b->any_version && i < b->count; i++) {
         const size_t k = b->class[i] == b->class[0] ? find_compatible(b, b->run[0], b->run[i]) : COMPATIBLE;
         if (k < COMPATIBLE) {
             ds_log(DS_LOG_INFO, NULL,
-                   "%s: versions %s and %s are taken as one: they compute the same where %s is %s",
+                   "%s: versions %s and %s are treated as one: they compute the same where %s is %s",
                    b->run[0]->env, compatible[k].from, compatible[k].to, compatible[k].key,
                    compatible[k].value[0] != '\0' ? compatible[k].value : "empty");
             return;
@@ -137,7 +139,7 @@ static const char *setting_of(const ds_result *r, int section, const char *key)
     return s != NULL ? s->value : NULL;
 }
 
-/* Is it a parameter that came with a version, or went with one, and has one value where it is? */
+/* Does the parameter exist in only one of the versions, with one value there? */
 static int is_of_a_version(const bunch *b, const char *key)
 {
     const ds_result *with = NULL, *without = NULL;
@@ -161,7 +163,7 @@ static int is_of_a_version(const bunch *b, const char *key)
     return with != NULL && without != NULL;
 }
 
-/* Splits the classes by the value of a key. Returns whether there are more of them now. */
+/* Splits the classes by the value of a key. Returns whether their number has grown. */
 static int refine(bunch *b, const char *key)
 {
     size_t *first = b->spare, classes = 0; /* first run of each new class */
@@ -182,13 +184,13 @@ static int refine(bunch *b, const char *key)
     return more;
 }
 
-/* Runs are first put together by what has to be equal; an optimizer's settings may differ by environment. */
+/* Groups runs by what must be equal; an optimizer's settings may differ between environments. */
 static void begin_bunch(bunch *b)
 {
     b->classes = 1;
     memset(b->class, 0, b->count * sizeof *b->class);
     if (b->section == DS_SECTION_OPT) {
-        size_t classes = 0, *first = b->spare; /* run of each class */
+        size_t classes = 0, *first = b->spare; /* first run of each class */
         for (size_t i = 0; i < b->count; i++) {
             size_t k = 0;
             while (k < classes && strcmp(b->run[first[k]]->env, b->run[i]->env) != 0) {
@@ -215,7 +217,7 @@ static void append(char *name, const char *key, const char *value)
     }
 }
 
-/* Is it the name of a run that is not of this bunch, or of one of an earlier class? */
+/* Does a run outside this bunch, or of an earlier class, have this name? */
 static int is_taken(const char *name, ds_run_results *const *set, size_t sets, const bunch *b,
                     char *const *given, size_t classes)
 {
@@ -234,8 +236,7 @@ static int is_taken(const char *name, ds_run_results *const *set, size_t sets, c
     return 0;
 }
 
-/* One name for each class, from the values that tell them apart; long values that begin alike are numbered.
- */
+/* Makes one name per class from the values that differ; long values with the same beginning are numbered. */
 static int make_names(const bunch *b, const char *const *key, size_t keys, ds_run_results *const *set,
                       size_t sets, char **given)
 {
@@ -273,13 +274,13 @@ static void warn(const bunch *b, const char *const *key, size_t keys, char *cons
     }
     ds_log(DS_LOG_WARNING, NULL, "%s: its runs differ in %s: they are kept apart, as %s and %s%s%s",
            *name_of(b->run[0], b->section), text, given[0], given[1], b->classes > 2 ? " and more" : "",
-           versions ? "; --any-version takes them as one" : "");
+           versions ? "; --any-version treats them as one" : "");
 }
 
 static int rename_all(bunch *b, const char *const *key, size_t keys, ds_run_results *const *set, size_t sets,
                       ds_error *e)
 {
-    /* Classes by the keys alone: an optimizer has one name on all environments. */
+    /* Classes by the keys alone: an optimizer has the same name on all environments. */
     memset(b->class, 0, b->count * sizeof *b->class);
     b->classes = 1;
     for (size_t j = 0; j < keys; j++) {
@@ -312,7 +313,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Settings that are not known are no difference. */
+/* Unknown settings do not count as a difference. */
 static int has_table(const bunch *b)
 {
     for (size_t i = 0; i < b->count; i++) {
@@ -326,7 +327,7 @@ static int has_table(const bunch *b)
 /* All keys of the section in any of the runs, sorted, then the others; to be freed. */
 static const char **keys_of(const bunch *b, size_t *count)
 {
-    const size_t runs = has_table(b) ? 0 : b->count; /* with settings */
+    const size_t runs = has_table(b) ? 0 : b->count; /* runs with settings */
     size_t all = 2, n = 0;
     for (size_t i = 0; i < runs; i++) {
         all += b->run[i]->settings.section[b->section].count;
@@ -357,7 +358,7 @@ static const char **keys_of(const bunch *b, size_t *count)
     return key;
 }
 
-/* Renames the runs of a bunch where they differ, by as few keys as tell them apart. */
+/* Renames the runs of a bunch if they differ, by as few keys as needed. */
 static int split(bunch *b, ds_run_results *const *set, size_t sets, ds_error *e)
 {
     size_t all = 0, keys = 0;
@@ -393,7 +394,7 @@ static int by_opt(const void *a, const void *b)
     return strcmp((*(ds_result *const *)a)->opt, (*(ds_result *const *)b)->opt);
 }
 
-/* All bunches, or just those with runs of tables. */
+/* Splits all bunches, or only those with runs of tables. */
 static int split_all(ds_run_results *const *set, size_t sets, int section, int just_tables, int any_version,
                      ds_error *e)
 {
@@ -450,12 +451,11 @@ static void warn_of_copies(const ds_run_results *r)
     if (copies > 0) {
         ds_log(DS_LOG_WARNING, NULL,
                "%s and %s have the same environment, optimizer and seed%s; each of them counts as a run",
-               ds_result_where(first), ds_result_where(second),
-               copies > 1 ? ", and they are not the only ones" : "");
+               ds_result_where(first), ds_result_where(second), copies > 1 ? ", and there are more" : "");
     }
 }
 
-/* Sets may be parts of one folder: what is said of it is said once. */
+/* Sets may be parts of one folder, which should be reported once. */
 static int has_same_runs(const ds_run_results *a, const ds_run_results *b)
 {
     return a != b && a->count == b->count && a->count > 0 && a->item[0].place != NULL &&
@@ -480,5 +480,247 @@ int ds_results_disambiguate(ds_run_results *const *set, size_t sets, int any_ver
             }
         }
     }
+    return rc;
+}
+
+/* ---- runs that do not compare ---- */
+
+/* The last part of the text names the BLAS; runs that use none lack it: "x86_64 avx2, glibc 2.36 (libm
+ * 5f3c2a91), OpenBLAS 0.3.21 Haswell". */
+static size_t without_blas(const char *text)
+{
+    const char *end = strchr(text, ')');
+    return end != NULL ? (size_t)(end + 1 - text) : strlen(text);
+}
+
+static int differs(const char *a, const char *b)
+{
+    size_t n = without_blas(a), m = without_blas(b);
+    return n != m || strncmp(a, b, n) != 0 || (a[n] != '\0' && b[m] != '\0' && strcmp(a + n, b + m) != 0);
+}
+
+static const char *arithmetic_of(const ds_result *r)
+{
+    return ds_result_is_finished(r) ? r->arithmetic : NULL;
+}
+
+static void warn_mixed(const ds_result *a, const ds_result *b)
+{
+    ds_log(DS_LOG_WARNING, NULL,
+           "runs with different arithmetic are compared, and may differ for that reason alone: %s (%s), %s "
+           "(%s); use --portable for comparable runs",
+           ds_result_where(a), a->arithmetic, ds_result_where(b), b->arithmetic);
+}
+
+void ds_results_warn_mixed(ds_run_results *const *set, size_t sets)
+{
+    enum { KINDS = 64 }; /* distinct texts, with one run each; further ones are ignored */
+    const ds_result *kind[KINDS];
+    size_t kinds = 0;
+    for (size_t s = 0; s < sets; s++) {
+        for (size_t i = 0; i < set[s]->count; i++) {
+            const ds_result *run = &set[s]->item[i];
+            size_t k = 0;
+            while (arithmetic_of(run) != NULL && k < kinds &&
+                   strcmp(kind[k]->arithmetic, run->arithmetic) != 0) {
+                k++;
+            }
+            if (arithmetic_of(run) == NULL || k < kinds) {
+                continue;
+            }
+            for (k = 0; k < kinds; k++) {
+                if (differs(kind[k]->arithmetic, run->arithmetic)) {
+                    warn_mixed(kind[k], run);
+                    return;
+                }
+            }
+            if (kinds < KINDS) {
+                kind[kinds++] = run;
+            }
+        }
+    }
+}
+
+/* ---- pooling the environments of a sweep: every run on any of them is a sample ---- */
+
+/* Finds "@object=3" in "ball@object=3@frames=2"; its length is `length`. *count receives the number of
+ * matches. NULL if there is none. */
+static const char *find_variant(const char *name, size_t length, const char *key, size_t *count)
+{
+    const char *const end = name + length;
+    const size_t n = strlen(key);
+    for (const char *at = name; (at = memchr(at, '@', (size_t)(end - at))) != NULL; at++) {
+        if ((size_t)(end - at) > n + 1 && strncmp(at + 1, key, n) == 0 && at[1 + n] == '=') {
+            const char *next = memchr(at + 1, '@', (size_t)(end - at - 1));
+            *count = (size_t)((next != NULL ? next : end) - at);
+            return at;
+        }
+    }
+    return NULL;
+}
+
+const char *ds_result_variant_folder(const ds_result *r, size_t *length)
+{
+    const char *path = r->place != NULL ? r->place : r->folder, *end = path + strlen(path), *from = end;
+    for (int k = 0; k < 3; k++) {
+        end = k > 0 && from > path ? from - 1 : end;
+        for (from = end; from > path && from[-1] != '/'; from--) {
+        }
+    }
+    *length = memchr(from, '@', (size_t)(end - from)) != NULL ? (size_t)(end - from) : 0;
+    return from;
+}
+
+/* Removes "@object=3" from the name of the environment and keeps it as the variant. A row that was pooled
+ * when its table was written has it in its folder. Returns whether the name contained it, or -1 without
+ * memory. */
+static int strip(ds_result *r, const char *key)
+{
+    size_t count = 0, length = 0, in_folder = 0;
+    const char *at = find_variant(r->env, strlen(r->env), key, &count);
+    const char *folder = ds_result_variant_folder(r, &length);
+    const char *other = find_variant(folder, length, key, &in_folder);
+    if (at != NULL) {
+        r->variant = strndup(at + 1, count - 1);
+        memmove(r->env + (at - r->env), at + count, strlen(at + count) + 1);
+        return r->variant != NULL ? 1 : -1;
+    }
+    if (r->table == NULL || other != NULL) {
+        r->variant = r->table != NULL ? strndup(other + 1, in_folder - 1) : strdup("");
+        return r->variant != NULL ? 0 : -1;
+    }
+    return 0;
+}
+
+int ds_results_pool(ds_run_results *r, const char *key, ds_error *e)
+{
+    size_t pooled = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const int had = strip(&r->item[i], key);
+        if (had < 0) {
+            return ds_no_memory(e);
+        }
+        pooled += had != 0;
+    }
+    if (pooled == 0) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "--pool %.60s: no environment is a variant of a sweep over it, ENV@%.60s=VALUE; the "
+                       "first is %.60s",
+                       key, key, r->item[0].env);
+    }
+    ds_results_sort(r);
+    return 0;
+}
+
+/* Runs of one optimizer on one environment, [first, end), by variant. */
+typedef struct share {
+    /* number of variants with runs, and the fewest and the most runs on one of them */
+    size_t variants, least, most, runs;
+    const char *lacking; /* the first variant without a run; NULL = none */
+    int known;           /* the variant of every run is known */
+} share;
+
+static int by_variant(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The distinct variants of the runs that count in [first, end), in order; `variant` has room for all. */
+static size_t variants_of(const ds_run_results *r, size_t first, size_t end, const char **variant)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = first; i < end; i++) {
+        if (ds_result_counts(&r->item[i]) && r->item[i].variant != NULL) {
+            variant[n++] = r->item[i].variant;
+        }
+    }
+    qsort(variant, n, sizeof *variant, by_variant);
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || strcmp(variant[kept - 1], variant[i]) != 0) {
+            variant[kept++] = variant[i];
+        }
+    }
+    return kept;
+}
+
+static share share_of(const ds_run_results *r, size_t first, size_t end, const char *const *variant,
+                      size_t variants)
+{
+    share s = {.least = SIZE_MAX, .known = 1};
+    for (size_t i = first; i < end; i++) {
+        s.runs += ds_result_counts(&r->item[i]);
+        s.known &= !ds_result_counts(&r->item[i]) || r->item[i].variant != NULL;
+    }
+    for (size_t k = 0; s.known && k < variants; k++) {
+        size_t runs = 0;
+        for (size_t i = first; i < end; i++) {
+            runs += ds_result_counts(&r->item[i]) && strcmp(r->item[i].variant, variant[k]) == 0;
+        }
+        s.lacking = runs == 0 && s.lacking == NULL ? variant[k] : s.lacking;
+        s.variants += runs > 0;
+        s.least = runs > 0 && runs < s.least ? runs : s.least;
+        s.most = runs > s.most ? runs : s.most;
+    }
+    return s;
+}
+
+static int leave_out(ds_run_results *r, size_t first, size_t end, const char *why, ds_error *e)
+{
+    for (size_t i = first; i < end; i++) {
+        if (ds_result_counts(&r->item[i])) {
+            r->item[i].partial = 0;
+            r->item[i].error = strdup(why);
+            if (r->item[i].error == NULL) {
+                return ds_no_memory(e);
+            }
+        }
+    }
+    return 0;
+}
+
+/* The runs of one optimizer on one environment that has `variants` variants. */
+static int balance(ds_run_results *r, size_t first, size_t end, const char *const *variant, size_t variants,
+                   const char *key, ds_error *e)
+{
+    const char *env = r->item[first].env, *opt = r->item[first].opt;
+    const share s = share_of(r, first, end, variant, variants);
+    char why[300];
+    if (s.runs == 0 || !s.known) {
+        return 0;
+    }
+    if (s.lacking != NULL) {
+        const char *lacking = s.lacking[0] != '\0' ? s.lacking : "the environment itself";
+        snprintf(why, sizeof why, "its optimizer ran on %zu of %zu variants, and not on %.100s", s.variants,
+                 variants, lacking);
+        ds_log(DS_LOG_WARNING, NULL,
+               "--pool %s: %s ran on %zu of %zu variants of %s, and not on %s: its %zu run%s there %s left "
+               "out; use --only ENV/OPT to choose variants on which all ran",
+               key, opt, s.variants, variants, env, lacking, s.runs, s.runs == 1 ? "" : "s",
+               s.runs == 1 ? "is" : "are");
+        return leave_out(r, first, end, why, e);
+    }
+    if (s.least < s.most) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "--pool %s: %s has %zu to %zu runs per variant of %s, so the variants have different weights",
+               key, opt, s.least, s.most, env);
+    }
+    return 0;
+}
+
+int ds_results_balance(ds_run_results *r, const char *key, ds_error *e)
+{
+    const char **variant = calloc(r->count + 1, sizeof *variant);
+    int rc = variant == NULL ? ds_no_memory(e) : 0;
+    for (size_t i = 0, end; rc == 0 && i < r->count; i = end) {
+        for (end = i; end < r->count && strcmp(r->item[end].env, r->item[i].env) == 0; end++) {
+        }
+        const size_t variants = variants_of(r, i, end, variant);
+        for (size_t k = i, next; rc == 0 && variants > 1 && k < end; k = next) {
+            for (next = k; next < end && strcmp(r->item[next].opt, r->item[k].opt) == 0; next++) {
+            }
+            rc = balance(r, k, next, variant, variants, key, e);
+        }
+    }
+    free(variant);
     return rc;
 }

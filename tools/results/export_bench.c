@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_bench.c - files of two benchmarking programs, one folder per optimizer.
+/* export_bench.c - files for two benchmarking programs, one folder per optimizer.
  *
  * IOHanalyzer: the layout of IOHexperimenter, a .json file per environment with a table of the best loss so
- * far. COCO: the layout of its logger_bbob. Environments are functions 1, 2, ... of unknown optimum. */
+ * far. COCO: the layout of its logger_bbob. Environments are functions 1, 2, ... with unknown optimum. */
 #include "config.h"
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "results/export.h"
+#include "results/printer.h"
+#include "store/run_folder.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -11,29 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/json_text.h"
-#include "base/text.h"
-#include "results/printer.h"
-#include "results/export.h"
-#include "results/export_earlier.h"
-#include "store/run_folder.h"
-
 enum {
     NAME_BYTES = 200,
     COCO_X_DIM = 22,    /* x is written below this dimension */
-    COCO_FUNCTIONS = 24 /* of suite bbob: its post-processing reads no suite that it does not know */
+    COCO_FUNCTIONS = 24 /* of suite bbob: its post-processing knows no other suite */
 };
 static const double PRECISION = 1e-8;
 
-/* An export that is being made. */
+/* An export in progress. */
 typedef struct work {
     const ds_export_set *set;
     const char *folder;
-    json_t *files; /* names of all that was written, below the folder */
+    json_t *files; /* names of all files written, relative to the folder */
 } work;
 
-/* Best loss of all runs of an environment: what stands in for its unknown optimum. */
+/* Best loss of all runs of an environment: replaces the unknown optimum. */
 static double best_of_env(const ds_export_set *set, const char *env)
 {
     double best = (double)INFINITY;
@@ -45,8 +44,8 @@ static double best_of_env(const ds_export_set *set, const char *env)
     return best;
 }
 
-/* What the formats cannot say, in a file beside the folder, where the other programs do not look: which
- * function is which environment, and where the reference values come from. */
+/* Writes what the formats cannot express to a file next to the folder, where other programs do not look:
+ * which function is which environment, and the origin of the reference values. */
 static int write_note(const work *w, const char *format, ds_error *e)
 {
     const ds_export_set *set = w->set;
@@ -79,7 +78,7 @@ static int write_note(const work *w, const char *format, ds_error *e)
     return rc;
 }
 
-/* Opens a file of the folder or of one in it. */
+/* Opens a file in the folder or a subfolder. */
 static int open_in(const work *w, const char *folder, const char *name, ds_printer **out, ds_error *e)
 {
     char *path = ds_folder_path(folder, name);
@@ -91,7 +90,7 @@ static int open_in(const work *w, const char *folder, const char *name, ds_print
     return rc;
 }
 
-/* Makes a folder in the folder. */
+/* Makes a subfolder. */
 static int make_in(const char *folder, const char *name, ds_error *e)
 {
     char *path = ds_folder_path(folder, name);
@@ -102,8 +101,8 @@ static int make_in(const char *folder, const char *name, ds_error *e)
 
 /* ---- runs by optimizer and environment ---- */
 
-/* The next part of the set with the same optimizer, and environment where `env` is set; 0 = none. The set is
- * sorted by optimizer, then environment. */
+/* Length of the next part of the set with the same optimizer (and environment, if `env` is set); 0 = none.
+ * The set is sorted by optimizer, then environment. */
 static size_t part_length(const ds_export_set *set, size_t first, int env)
 {
     size_t n = 0;
@@ -125,7 +124,7 @@ static size_t function_of(const ds_export_set *set, const char *env)
 
 typedef int write_function(const work *w, size_t first, size_t count, const char *folder, ds_error *e);
 
-/* What can be wrong with the runs, before an earlier export makes room for them. */
+/* Checks the runs before an earlier export is removed. */
 static int check_all(const ds_export_set *set, int need_losses, ds_error *e)
 {
     for (size_t i = 0, n; i < set->count; i += n) {
@@ -133,7 +132,7 @@ static int check_all(const ds_export_set *set, int need_losses, ds_error *e)
         for (size_t k = i; k < i + n; k++) {
             if (set->run[k].n != set->run[i].n) {
                 return ds_fail(e, DS_EXIT_IO,
-                               "%s and %s have the same name and different numbers of variables",
+                               "%s and %s have the same name but different numbers of variables",
                                set->run[i].folder, set->run[k].folder);
             }
         }
@@ -145,8 +144,8 @@ static int check_all(const ds_export_set *set, int need_losses, ds_error *e)
     return 0;
 }
 
-/* Calls `write` for the runs of every optimizer on every environment: with the folder itself where there is
- * one optimizer, else with a folder in it for each. */
+/* Calls `write` for the runs of every optimizer on every environment, with the folder itself for a single
+ * optimizer, else with one subfolder each. */
 static int for_all(const work *w, write_function *write, ds_error *e)
 {
     const ds_export_set *set = w->set;
@@ -217,7 +216,7 @@ static json_t *ioh_runs(const ds_export_set *set, size_t first, size_t count, ds
     return list;
 }
 
-/* Bytes of a name that go into that of a file: at most 60, of whole characters. */
+/* Bytes of a name that a file name uses: at most 60, of whole characters. */
 static int short_length(const char *name)
 {
     const size_t all = strlen(name);
@@ -255,7 +254,7 @@ static int ioh_function(const work *w, size_t first, size_t count, const char *f
     if (rc != 0) {
         return rc;
     }
-    /* "evaluations" is no attribute: its reader in R would then number the rows itself. */
+    /* "evaluations" is not an attribute, because the reader in R would then number the rows itself. */
     json_t *scenario = json_pack("{s:I, s:s, s:o}", "dimension", (json_int_t)r->n, "path", table, "runs",
                                  ioh_runs(set, first, count, e));
     json_t *o = json_pack("{s:s, s:s, s:I, s:s, s:b, s:{s:s, s:s}, s:[], s:[s], s:[o]}", "version", "1.0.0",
@@ -273,8 +272,8 @@ static int ioh_function(const work *w, size_t first, size_t count, const char *f
     return rc;
 }
 
-/* All files, in place of those of an earlier export, and the note, which lists also what was written before a
- * failure. */
+/* Writes all files in place of an earlier export, and the note, which after a failure lists what was written.
+ */
 static int write_all(const ds_export_set *set, const char *folder, const char *format, write_function *write,
                      ds_error *e)
 {
@@ -320,14 +319,15 @@ static void coco_head(ds_printer *p, double f_opt)
              f_opt);
 }
 
-/* Index of the last target 10^(k/5) that a distance to the optimum reaches, which counts as >= PRECISION. */
+/* Index of the last target 10^(k/5) that a distance to the optimum reaches; distances count as >= PRECISION.
+ */
 static int target_index(double distance)
 {
     double d = distance < PRECISION ? PRECISION : distance;
     return (int)ceil(5.0 * log10(d) - 1e-9);
 }
 
-/* Is this an evaluation count at which the logger writes: 10^(i/20) rounded, or DIM * {1, 2, 5} * 10^i? */
+/* Does the logger write at this evaluation: 10^(i/20) rounded, or DIM * {1, 2, 5} * 10^i? */
 static int is_trigger(uint64_t id, uint64_t n)
 {
     double i = ceil(20.0 * log10((double)id) - 1e-9);
@@ -343,7 +343,7 @@ static int is_trigger(uint64_t id, uint64_t n)
     return q == 1 || q == 2 || q == 5;
 }
 
-/* Rows at new targets to `dat`, rows at counts to `tdat`. */
+/* Writes rows at new targets to `dat`, rows at these counts to `tdat`. */
 static int coco_block(ds_export_run *r, ds_printer *dat, ds_printer *tdat, double f_opt, ds_error *e)
 {
     ds_cursor *c = NULL;
@@ -383,7 +383,7 @@ static int coco_data(const work *w, ds_export_run *runs, size_t count, const cha
     }
     for (size_t i = 0; i < count && rc == 0; i++) {
         rc = coco_block(&runs[i], p[0], p[1], f_opt, e);
-        coco_head(p[2], f_opt); /* restarts are not marked in our record */
+        coco_head(p[2], f_opt); /* the record does not mark restarts */
     }
     for (int k = 0; k < 3; k++) {
         if (p[k] != NULL) {
@@ -426,11 +426,10 @@ static int coco_function(const work *w, size_t first, size_t count, const char *
 int ds_export_coco(const ds_export_set *set, const char *folder, ds_error *e)
 {
     if (set->functions > COCO_FUNCTIONS) {
-        return ds_fail(
-            e, DS_EXIT_IO,
-            "COCO's post-processing knows %d functions, these are runs of %zu environments: export them in "
-            "parts",
-            COCO_FUNCTIONS, set->functions);
+        return ds_fail(e, DS_EXIT_IO,
+                       "COCO's post-processing knows %d functions, but these are runs of %zu environments: "
+                       "export them in parts",
+                       COCO_FUNCTIONS, set->functions);
     }
     return write_all(set, folder, "coco", coco_function, e);
 }

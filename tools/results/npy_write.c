@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy_write.c - writes NumPy's .npy files and .npz archives (zip files of them, PKWARE APPNOTE 6.3). */
+/* npy_write.c - writes NumPy's .npy files and .npz archives (zip files of them, PKWARE APPNOTE 6.3); see
+ * npy_write.h. */
 #include "config.h"
 
 #include "results/npy_write.h"
 
+#include "base/file.h"
+#include "base/text.h"
+
 #include <diffsim/helper/npz.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-#include "base/file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "array files are read and written in native byte order");
@@ -35,7 +38,7 @@ size_t ds_npy_header(char out[DS_NPY_HEADER_MAX], int type, uint32_t ndim, const
     return ds_npy_head(out, types[type].descr, ndim, shape);
 }
 
-/* Bytes of the data; returns 0, or -1 where they do not fit the address space. */
+/* Bytes of the data. Returns 0, or -1 if they exceed the address space. */
 static int data_size(int type, uint32_t ndim, const uint64_t *shape, uint64_t *bytes)
 {
     uint64_t n = types[type].size;
@@ -62,7 +65,7 @@ int ds_npy_write(const char *path, int type, uint32_t ndim, const uint64_t *shap
     if (status != 0) {
         return status;
     }
-    /* A failure is kept in f and told by commit(). */
+    /* commit() reports a failure. */
     (void)ds_file_write(f, header, ds_npy_header(header, type, ndim, shape), NULL);
     (void)ds_file_write(f, data, (size_t)bytes, NULL);
     return ds_file_commit(f, e);
@@ -86,16 +89,16 @@ struct ds_npz {
     member *members;
     size_t count;
     size_t room;
-    ds_error failed; /* the first failure; status 0 = none */
+    ds_error failed; /* first failure; status 0 = none */
 };
 
-/* Little-endian records of the zip format are put together here. */
+/* Buffer for little-endian records of the zip format. */
 typedef struct record {
     unsigned char b[512];
     size_t n;
 } record;
 
-/* Numbers of so many bytes each, "2248". */
+/* Numbers with these numbers of bytes, "2248". */
 static void put_numbers(record *r, const char *bytes, const uint64_t *v)
 {
     for (; *bytes != '\0'; bytes++, v++) {
@@ -111,13 +114,13 @@ static void put_text(record *r, const char *text, size_t n)
     r->n += n;
 }
 
-/* A size or offset as its 32-bit field: the largest value says that the zip64 field holds it. */
+/* A size or offset as a 32-bit field: the largest value refers to the zip64 field. */
 static uint64_t narrow(uint64_t v)
 {
     return v >= UINT32_MAX ? UINT32_MAX : v;
 }
 
-/* Tells the failure that is kept in z->failed. */
+/* Reports the failure stored in z->failed. */
 static int tell(const ds_npz *z, ds_error *e)
 {
     if (e != NULL) {
@@ -133,7 +136,7 @@ static int emit(ds_npz *z, const void *data, size_t len, ds_error *e)
     return status == 0 ? 0 : tell(z, e);
 }
 
-/* The part that the local and the central header share. */
+/* The common part of the local and the central header. */
 static void put_common(record *r, const member *m, uint64_t version)
 {
     const uint64_t utf8_name = 0x0800, stored = 0;
@@ -163,7 +166,7 @@ static void central_header(record *r, const member *m)
     r->n = 0;
     put_numbers(r, "42", (uint64_t[]){0x02014b50, made_on_unix});
     put_common(r, m, extra > 0 ? 45 : 20);
-    /* Then lengths of a comment, the disk, internal attributes, all zero. */
+    /* Then zero lengths of comment, disk and internal attributes. */
     put_numbers(r, "222244", (uint64_t[]){extra > 0 ? extra + 4 : 0, 0, 0, 0, mode, narrow(m->offset)});
     put_text(r, m->name, strlen(m->name));
     if (extra > 0) {
@@ -206,7 +209,7 @@ static uint32_t crc_of(uint32_t crc, const void *data, uint64_t len)
     return crc;
 }
 
-/* A member that is begun: its header, and how much data follows. */
+/* A member being written: its header, and the number of data bytes that follow. */
 typedef struct opening {
     char header[DS_NPY_HEADER_MAX];
     size_t header_size;
@@ -214,7 +217,7 @@ typedef struct opening {
     member *m;
 } opening;
 
-/* Enters a member whose data have not been looked at. */
+/* Adds a member before its data are read. */
 static int begin_member(ds_npz *z, const char *name, int type, uint32_t ndim, const uint64_t *shape,
                         opening *out, ds_error *e)
 {
@@ -223,7 +226,7 @@ static int begin_member(ds_npz *z, const char *name, int type, uint32_t ndim, co
         return tell(z, e);
     }
     if (strlen(name) > NAME_MAX_BYTES || data_size(type, ndim, shape, &bytes) != 0) {
-        ds_fail(&z->failed, DS_EXIT_IO, "%s: array '%.200s' has too long a name or an impossible shape",
+        ds_fail(&z->failed, DS_EXIT_IO, "%s: the name of array '%.200s' is too long, or its shape impossible",
                 z->path, name);
         return tell(z, e);
     }
@@ -247,7 +250,7 @@ static int begin_member(ds_npz *z, const char *name, int type, uint32_t ndim, co
     return 0;
 }
 
-/* Writes what stands before the data; the sum of the member is complete. */
+/* Writes the headers before the data; the member's checksum is complete. */
 static int emit_heads(ds_npz *z, const opening *o, ds_error *e)
 {
     record r;
@@ -300,7 +303,7 @@ int ds_npz_add_file(ds_npz *z, const char *name, int type, uint32_t ndim, const 
     return status;
 }
 
-/* The end records; the zip64 ones come first where a 32-bit or 16-bit field would not do. */
+/* Writes the end records, with zip64 ones first if a 32-bit or 16-bit field would overflow. */
 static int write_end(ds_npz *z, uint64_t start, uint64_t size, ds_error *e)
 {
     record r = {.n = 0};
@@ -343,4 +346,52 @@ void ds_npz_abort(ds_npz *z)
     free(z->path);
     free(z->members);
     free(z);
+}
+
+/* ---- variables ---- */
+
+/* NumPy stores texts as UCS-4, in elements of equal length. */
+
+_Static_assert((int)DS_NPY_CHARACTERS > (int)DS_MAX_NAME, "every text of a variable fits");
+
+/* Converts UTF-8 to code points. */
+static void widen(const char *text, uint32_t out[DS_NPY_CHARACTERS])
+{
+    size_t left = strlen(text), k = 0;
+    memset(out, 0, DS_NPY_CHARACTERS * sizeof *out);
+    while (left > 0 && k < DS_NPY_CHARACTERS) {
+        size_t bytes = ds_utf8_length(text, left);
+        uint32_t c = (unsigned char)*text;
+        c = bytes < 2 ? c : c & (0x7fu >> bytes); /* the first of several bytes gives their number */
+        bytes = bytes > 0 ? bytes : 1;
+        for (size_t i = 1; i < bytes; i++) {
+            c = c << 6 | ((unsigned char)text[i] & 0x3fu);
+        }
+        out[k++] = c;
+        text += bytes;
+        left -= bytes;
+    }
+}
+
+int ds_npz_add_variables(ds_npz *z, const ds_named_variable *v, uint64_t n, ds_error *e)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } field[] = {{"names", offsetof(ds_named_variable, name)},
+                 {"units", offsetof(ds_named_variable, unit)},
+                 {"groups", offsetof(ds_named_variable, group)}};
+    if (v == NULL) {
+        return 0;
+    }
+    uint32_t *text = malloc(n * DS_NPY_CHARACTERS * sizeof *text);
+    int rc = text != NULL ? 0 : ds_no_memory(e);
+    for (size_t f = 0; f < sizeof field / sizeof *field && rc == 0; f++) {
+        for (uint64_t i = 0; i < n; i++) {
+            widen((const char *)&v[i] + field[f].offset, text + i * DS_NPY_CHARACTERS);
+        }
+        rc = ds_npz_add(z, field[f].name, DS_NPY_TEXT, 1, &n, text, e);
+    }
+    free(text);
+    return rc;
 }

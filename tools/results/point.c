@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point.c - points that users name: files, words, random ones, evaluations of runs; whether a run is one of
- * the environment at hand. */
+/* point.c - points that users specify, and whether a run belongs to the current environment (see point.h). */
 #include "config.h"
 
 #include "results/point.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "config/npy.h"
+#include "results/results.h"
+#include "store/run_folder.h"
 
 #include <diffsim/helper/random.h>
 #include <dirent.h>
@@ -15,15 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/text.h"
-#include "config/npy.h"
-#include "results/results.h"
-#include "store/run_folder.h"
+enum { NAMED = 4 /* number of parameters that a warning names */ };
 
-enum { NAMED = 4 /* parameters that a warning names */ };
-
-/* The parameters of the run by the schema of the environment at hand; to be freed. */
+/* The parameters of the run, read with the schema of the current environment; to be freed. */
 static int stored_params(ds_store *store, const char *id, const ds_params *like, ds_params **out, ds_error *e)
 {
     size_t count = ds_params_count(like);
@@ -56,8 +55,8 @@ static void warn_different(const char *what, const ds_params *then, const ds_par
     }
     if (different > 0) {
         ds_log(DS_LOG_WARNING, NULL,
-               "%.200s: that run has other parameters of the environment, so that its points have other "
-               "losses there: %s%s",
+               "%.200s: that run has other parameters of the environment, so its points have other losses "
+               "here: %s%s",
                what, list, different > NAMED ? ", and more" : "");
     }
 }
@@ -70,13 +69,13 @@ int ds_provenance_compare(ds_store *store, const char *what, const char *id, con
     ds_error why = {0, ""};
     int rc = ds_store_get(store, "env", &env, e);
     if (rc == 0 && env != NULL && strcmp(env, id) != 0) {
-        rc = ds_fail(e, DS_EXIT_CONFIG, "%.200s: a run of %s, not of %s: give a run of the same environment",
+        rc = ds_fail(e, DS_EXIT_CONFIG, "%.200s: a run of %s, not of %s: name a run of the same environment",
                      what, env, id);
     } else if (rc == 0 && stored_params(store, id, params, &then, &why) == 0) {
         warn_different(what, then, params);
     } else if (rc == 0) {
         ds_log(DS_LOG_WARNING, NULL,
-               "%.200s: whether that run has the same parameters of the environment cannot be told: %s", what,
+               "%.200s: cannot check whether that run has the same parameters of the environment: %s", what,
                why.text);
     }
     ds_params_free(then);
@@ -84,7 +83,7 @@ int ds_provenance_compare(ds_store *store, const char *what, const char *id, con
     return rc;
 }
 
-/* Adds a section of the run; of [run] only what makes the environment. */
+/* Adds a section of the run; of [run] only what affects the environment. */
 static int adopt_section(const ds_settings *from, int section, ds_settings *to, ds_error *e)
 {
     int rc = 0;
@@ -151,8 +150,8 @@ static int take_array(const ds_point_request *q, const char *spec, ds_array *a, 
     return status;
 }
 
-/* The first item that is no number in what begins like a list of them, "abc" of "1,2,abc"; NULL = it is no
- * such list. */
+/* The first item that is not a number in what looks like a list, "abc" of "1,2,abc"; NULL = it is not such a
+ * list. */
 static const char *not_a_number(const char *spec, size_t *length)
 {
     const char *at = spec;
@@ -188,7 +187,7 @@ static int from_file(const ds_point_request *q, const char *spec, double *x, ds_
     return status != 0 ? status : take_array(q, spec, &a, x, e);
 }
 
-/* Numbers on the command line; a file of that name goes first. */
+/* A list of numbers, unless a file has that name. */
 static int is_list(const char *spec)
 {
     const char *digit = spec + strspn(spec, "+-.");
@@ -221,7 +220,7 @@ static int from_seed(const ds_point_request *q, const char *seed_text, double *x
     return 0;
 }
 
-/* Is the run one of this environment, with as many variables? */
+/* Is it a run of this environment, with as many variables? */
 static int belongs(const ds_point_request *q, const char *folder, ds_store *store, ds_error *e)
 {
     char what[300];
@@ -232,7 +231,7 @@ static int belongs(const ds_point_request *q, const char *folder, ds_store *stor
                : ds_point_wrong_count(what, q->id, ds_store_n(store), q->env->info.n, e);
 }
 
-/* The row `id`, or the first one with the lowest loss where id is 0. */
+/* Reads row `id`, or the first row with the lowest loss if id is 0. */
 static int from_store(const ds_point_request *q, const char *folder, uint64_t id, double *x, ds_error *e)
 {
     ds_store *store = NULL;
@@ -282,7 +281,7 @@ int ds_point_names_run(const char *spec, char **folder, uint64_t *id)
     return *folder != NULL;
 }
 
-/* The first run in a folder of several ("seed-1"), to be freed; NULL = it holds none. */
+/* The first run in a folder of several ("seed-1"), to be freed; NULL = none. */
 static char *run_inside(const char *folder)
 {
     char *first = NULL;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* printer.c - writing text files in pieces. */
+/* printer.c - buffered text output (see printer.h). */
 #include "config.h"
 
 #include "results/printer.h"
+
+#include "base/file.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/file.h"
 
 enum { BUFFER_BYTES = 1 << 16, PIECE_BYTES = 1024 /* longest piece of text */ };
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* results.c - finds runs in folders, and reads summary.json and the losses of the store. */
+/* results.c - finds runs in folders, and reads summary.json and the losses of the store (see results.h). */
 #include "config.h"
 
 #include "results/results.h"
+
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "store/run_folder.h"
+#include "store/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,12 +19,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/json_text.h"
-#include "base/log.h"
-#include "base/text.h"
-#include "store/run_folder.h"
-#include "store/store.h"
 
 enum { DEPTH_MAX = 16 };
 
@@ -36,7 +36,7 @@ static uint64_t count_of(const json_t *o, const char *key)
     return v > 0 ? (uint64_t)v : 0;
 }
 
-/* null stands for what is not finite. */
+/* null stands for a number that is not finite. */
 static double real_of(const json_t *o, const char *key)
 {
     const json_t *v = json_object_get(o, key);
@@ -72,7 +72,7 @@ void ds_result_clean_name(char *name)
     }
 }
 
-/* The last two folders above seed-K, where an experiment lies above them. */
+/* Takes the names of the last two folders above seed-K, if an experiment is above them. */
 static void names_of(ds_result *r)
 {
     char *path = r->place != NULL ? strdup(r->place) : NULL;
@@ -246,7 +246,7 @@ static int count_row(void *ctx, uint64_t id, double loss, uint64_t cost_steps, d
     return 0;
 }
 
-/* What the store says, in place of what the summary says. Returns whether there was another text. */
+/* Replaces a text of the summary by that of the store. Returns whether they differ. */
 static int take_text(ds_store *s, const char *key, char **text, int *rc, ds_error *e)
 {
     char *found = NULL;
@@ -281,7 +281,7 @@ static int take_number(ds_store *s, const char *key, double *number, int *rc, ds
     return other;
 }
 
-/* Ids, and the names where no experiment gives others. */
+/* Ids, and names unless an experiment gives others. */
 static int take_plugin(ds_store *s, const char *key, int named, char **id, char **name, int *rc, ds_error *e)
 {
     int other = take_text(s, key, id, rc, e);
@@ -303,7 +303,7 @@ static int fill_text(ds_store *s, const char *key, char **text, ds_error *e)
     return *text != NULL ? 0 : ds_store_get(s, key, text, e);
 }
 
-/* The machine in one line: what is recorded of it. */
+/* The recorded machine in one line. */
 static int read_machine(ds_result *r, ds_store *s, ds_error *e)
 {
     static const char *const key[] = {"processor", "arithmetic", "machine"};
@@ -326,7 +326,7 @@ static int read_machine(ds_result *r, ds_store *s, ds_error *e)
     return rc;
 }
 
-/* What the run recommends under noise (core/run/recommend.h). */
+/* Reads what the run recommends under noise (core/run/recommend.h). */
 static int read_recommended(ds_result *r, ds_store *s, ds_error *e)
 {
     char *text = NULL;
@@ -343,7 +343,7 @@ static int read_recommended(ds_result *r, ds_store *s, ds_error *e)
     return rc;
 }
 
-/* Fixed variables make another problem: they count as a setting of the environment. */
+/* Fixed variables make a different problem, so they count as a setting of the environment. */
 static int count_fix(ds_result *r, ds_error *e)
 {
     const ds_setting *s = ds_settings_find(&r->settings, DS_SECTION_RUN, "fix");
@@ -353,8 +353,8 @@ static int count_fix(ds_result *r, ds_error *e)
                                  s->layer, e);
 }
 
-/* Settings, variables, and what the summary says, too: the store counts. Every row is looked at, also what is
- * not read here: no figure or table is made of a record that is damaged anywhere. */
+/* Reads settings, variables, and the contents of the summary, for which the store has precedence. Every row
+ * is checked, needed or not: no figure or table is made from a damaged record. */
 static int read_store(ds_result *r, ds_store *s, ds_error *e)
 {
     const int has_summary = r->ended != NULL;
@@ -402,14 +402,13 @@ static int read_store(ds_result *r, ds_store *s, ds_error *e)
         ended = r->ended != NULL ? NULL : ended;
     }
     if (has_summary && other && r->ended != NULL) {
-        ds_log(DS_LOG_WARNING, NULL, "%s/summary.json does not say what run.sqlite says: the latter counts",
-               r->folder);
+        ds_log(DS_LOG_WARNING, NULL, "%s/summary.json differs from run.sqlite; the store is used", r->folder);
     }
     free(ended);
     return 0;
 }
 
-/* A store that cannot be read is no failure: the run then counts as one that failed. */
+/* An unreadable store is not a failure: the run counts as failed. */
 int ds_result_check(ds_result *r, ds_error *e)
 {
     ds_store *s = NULL;
@@ -428,7 +427,7 @@ int ds_results_left_out(size_t damaged, ds_error *e)
     return damaged == 0
                ? 0
                : ds_fail(e, DS_EXIT_IO,
-                         "%zu damaged run%s left out (see the warnings); what is written is about the others",
+                         "%zu damaged run%s left out (see the warnings); the output covers the others",
                          damaged, damaged == 1 ? " was" : "s were");
 }
 
@@ -448,7 +447,7 @@ int ds_result_damaged(ds_result *r, const char *why, ds_error *e)
 
 static int add_run(const char *folder, ds_run_results *all, ds_error *e)
 {
-    if ((all->count & (all->count - 1)) == 0) { /* 0, 1, 2, 4, ...: the array is full */
+    if ((all->count & (all->count - 1)) == 0) { /* at 0, 1, 2, 4, ... the array is full */
         ds_result *grown = realloc(all->item, (all->count == 0 ? 1 : 2 * all->count) * sizeof(*grown));
         if (grown == NULL) {
             return ds_no_memory(e);
@@ -467,13 +466,14 @@ static int add_run(const char *folder, ds_run_results *all, ds_error *e)
     return rc;
 }
 
-/* `run` is the run in whose folder this one lies, or NULL. */
+/* `run` is the run whose folder contains this one, or NULL. */
 static int walk(const char *folder, const char *run, int depth, ds_run_results *all, ds_error *e)
 {
     int rc = 0;
     if (ds_folder_has_run(folder)) {
         if (run != NULL) {
-            ds_log(DS_LOG_WARNING, NULL, "%s lies in the folder of another run, %s; both count", folder, run);
+            ds_log(DS_LOG_WARNING, NULL, "%s is inside the folder of another run, %s; both count", folder,
+                   run);
         }
         run = folder;
         rc = add_run(folder, all, e);
@@ -513,7 +513,7 @@ static int by_place(const void *a, const void *b)
     return c != 0 ? c : strcmp(x->folder, y->folder);
 }
 
-/* A folder that is named twice, or lies in another one that is named, has its runs once. */
+/* Runs of a folder that is named twice, or inside another named folder, count once. */
 static void drop_repeated(ds_run_results *r)
 {
     size_t kept = 0;
@@ -538,7 +538,7 @@ static int is_interrupted(const ds_result *r)
 
 void ds_results_take_unfinished(ds_run_results *r)
 {
-    for (size_t i = 0, end; i < r->count; i = end) { /* sorted: runs of one name lie together */
+    for (size_t i = 0, end; i < r->count; i = end) { /* sorted: runs with the same name are adjacent */
         int finished = 0;
         for (end = i; end < r->count && strcmp(r->item[end].env, r->item[i].env) == 0 &&
                       strcmp(r->item[end].opt, r->item[i].opt) == 0;

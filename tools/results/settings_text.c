@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings_text.c - see settings_text.h. */
+/* settings_text.c - settings in a title (see settings_text.h). */
 #include "config.h"
 
 #include "results/settings_text.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 40 /* bytes of a setting that are shown */ };
+enum { LONGEST = 40 /* bytes shown of a setting */ };
 
 void ds_settings_text(char *out, size_t room, const ds_params *p)
 {

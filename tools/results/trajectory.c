@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trajectory.c - writes the frames and metrics of a scene: as NumPy arrays in one .npz archive, or as
- * a table. */
+/* trajectory.c - writes frames and metrics of a scene as NumPy arrays in an .npz archive, or as a table. */
 #include "config.h"
 
 #include "results/trajectory.h"
+
+#include "base/text.h"
+#include "results/npy_write.h"
+#include "results/printer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "results/npy_write.h"
-#include "results/printer.h"
-
-/* The word of a shape or a role, as a text of NumPy. */
+/* The word of a shape or a role, as a NumPy text. */
 static int add_word(ds_npz *z, const char *body, const char *key, const char *word, ds_error *e)
 {
     char name[DS_SCENE_NAME_MAX + 16];
@@ -41,7 +40,7 @@ static const char *role_word(uint32_t role)
     return words[role % 4];
 }
 
-/* What the entries of size[] are, in their order; see DS_BODY_*. */
+/* The meaning of the entries of size[], in order; see DS_BODY_*. */
 static int add_sizes(ds_npz *z, const ds_snapshot_body *body, ds_error *e)
 {
     static const char *const keys[][2] = {
@@ -63,8 +62,8 @@ static int add_sizes(ds_npz *z, const ds_snapshot_body *body, ds_error *e)
     return status;
 }
 
-/* Is a target in all kept frames where it is in the first? Of other bodies all frames are written, in every
- * episode: the shape of an array does not depend on what happens. */
+/* Is it a target that has the same position in all kept frames? All frames of other bodies are written, so
+ * that the shape of an array does not depend on the episode. */
 static int rests(const ds_snapshot *s, const ds_snapshot_body *body)
 {
     if (body->role != DS_ROLE_TARGET) {
@@ -85,7 +84,7 @@ static int add_body(ds_npz *z, const ds_snapshot *s, const ds_snapshot_body *bod
     int status = add_word(z, body->name, "role", role_word(body->role), e);
     status = status != 0 ? status : add_word(z, body->name, "shape", shape_word(body->shape), e);
     status = status != 0 ? status : add_sizes(z, body, e);
-    /* What rests is written once; its first axis has length 1 and fits all frames in NumPy's arithmetic. */
+    /* Fixed bodies are written once: with first axis 1 they broadcast over all frames. */
     uint64_t shape[3] = {rests(s, body) ? 1 : s->kept, body->count, body->width};
     snprintf(name, sizeof name, "%s_%s", body->name, body->width == 7 ? "poses" : "positions");
     status = status != 0 ? status : ds_npz_add(z, name, DS_NPY_F8, 3, shape, body->data, e);
@@ -166,7 +165,7 @@ static int write_arrays(const char *path, const ds_snapshot *s, ds_error *e)
 
 /* ---- table ---- */
 
-/* Rigid bodies that can move, few enough for columns. */
+/* Movable rigid bodies, if they are few enough for columns. */
 static int in_table(const ds_snapshot_body *body)
 {
     return body->width == 7 && body->count <= 16 && body->role != DS_ROLE_TARGET &&

@@ -4,20 +4,20 @@
 
 #include "stats/aggregate.h"
 
+#include "stats/sample.h"
+
 #include <diffsim/helper/random.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/distribution.h"
-
 double ds_normal_score(double loss, double random, double best)
 {
     if (!isfinite(loss)) {
         return 0;
     }
-    /* What is left of equal numbers whose sums were rounded: neither a scale nor a score. */
+    /* What rounding leaves of a difference of equal numbers: it is neither a scale nor a score. */
     const double rounding = 16 * DBL_EPSILON;
     if (!(random - best > rounding * fmax(fabs(random), fabs(best)))) {
         return loss - best <= rounding * fmax(fabs(loss), fabs(best)) ? 1 : 0;
@@ -38,7 +38,7 @@ static size_t count_all(const ds_runs *task, size_t tasks)
     return all;
 }
 
-/* Where every task has one run, drawing again gives the same again: that is no interval. */
+/* Resampling tasks that have one run each returns the same values every time, which is not an interval. */
 static ds_interval interval_of(size_t most, double *values, size_t count, double level)
 {
     return most > 1 ? ds_percentile_interval(values, count, level) : (ds_interval){NAN, NAN};
@@ -53,7 +53,7 @@ static size_t most_runs(const ds_runs *task, size_t tasks)
     return most;
 }
 
-/* The values of all runs in order, and the place of each run's among them. Equal ones share a place. */
+/* Sorts the values of all runs and finds the rank of each run's value. Equal values share a rank. */
 static void rank_runs(const ds_runs *task, size_t tasks, double *sorted, size_t *place)
 {
     const size_t all = count_all(task, tasks);
@@ -69,8 +69,8 @@ static void rank_runs(const ds_runs *task, size_t tasks, double *sorted, size_t 
     }
 }
 
-/* Every task's runs drawn again, in order: `times` counts how often each place was drawn, which takes less
- * time than to sort what was drawn, and is all 0 before and after. */
+/* Resamples the runs of every task, sorted. Counting how often each rank was drawn (`times`, all 0 before and
+ * after) is faster than sorting the draws. */
 static void draw_sorted(const ds_runs *task, size_t tasks, const double *sorted, const size_t *place,
                         ds_random *r, size_t *times, double *out)
 {
@@ -123,8 +123,9 @@ static double share_below(const ds_runs *a, const ds_runs *b)
     return pairs / ((double)a->count * (double)b->count);
 }
 
-/* How far `theta` lies from the share found, in standard errors of it: the variance of a Mann-Whitney share
- * of exponential distributions (Hanley and McNeil 1982), with (n + m) / 2 - 1 in place of n - 1 and m - 1. */
+/* Distance between `theta` and the observed share a12 in standard errors: the variance of a Mann-Whitney
+ * share of exponential distributions (Hanley and McNeil 1982), with (n + m) / 2 - 1 in place of n - 1 and m -
+ * 1. */
 static double distance(double a12, double theta, double n, double m)
 {
     const double half = 0.5 * (n + m) - 1;
@@ -132,7 +133,7 @@ static double distance(double a12, double theta, double n, double m)
     return fabs(theta - a12) / sqrt(theta * (1 - theta) * spread / (n * m));
 }
 
-/* Between a12 and an end (0 or 1), where the distance is z. */
+/* The value between a12 and `end` (0 or 1) at distance z. */
 static double bound(double a12, double end, double n, double m, double z)
 {
     double near = a12, far = end;

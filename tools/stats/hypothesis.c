@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hypothesis.c - rank tests (see hypothesis.h). Exact distributions are counted by the shift algorithm of
- * Streitberg and Roehmel (1986): over doubled ranks, which are whole numbers also where values are tied. */
+/* hypothesis.c - rank tests (see hypothesis.h). Exact distributions use the shift algorithm of Streitberg and
+ * Roehmel (1986) on doubled ranks, which are integers even with ties. */
 #include "config.h"
 
 #include "stats/hypothesis.h"
 
+#include "stats/sample.h"
+
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "stats/distribution.h"
-#include "stats/sample.h"
 
 enum { EXACT_VALUES = 200, EXACT_PAIRS = 500, EXACT_SCALE = 20000 };
 
@@ -74,7 +74,7 @@ size_t ds_equal_groups(double *value, size_t n, double tolerance)
 
 double ds_equal_value(const double *group, size_t groups, double value)
 {
-    size_t low = 0, high = groups; /* the last group that begins at or below it */
+    size_t low = 0, high = groups; /* last group that begins at or below the value */
     while (low + 1 < high) {
         const size_t middle = (low + high) / 2;
         *(group[middle] <= value ? &low : &high) = middle;
@@ -84,15 +84,15 @@ double ds_equal_value(const double *group, size_t groups, double value)
 
 /* ---- Mann-Whitney ---- */
 
-/* The permutation distribution of the doubled sum of n of `all` doubled ranks: out[s] is the probability of
- * s, up to *most. NULL without memory; to be freed. */
+/* Permutation distribution of the doubled sum of n of `all` doubled ranks: out[s] is the probability of s, up
+ * to *most. To be freed; NULL without memory. */
 static double *rank_sums(const double *rank, size_t n, size_t all, size_t *most)
 {
     size_t sum = 0; /* doubled sum of all ranks */
     for (size_t i = 0; i < all; i++) {
         sum += (size_t)lround(2 * rank[i]);
     }
-    /* ways[k * (sum + 1) + s]: choices of k of the values seen so far with sum s; binomials up
+    /* ways[k * (sum + 1) + s]: number of ways to choose k of the values seen so far with sum s. Binomials up
      * to 1e59 fit. */
     double *ways = calloc((n + 1) * (sum + 1), sizeof *ways), total = 0;
     if (ways == NULL) {
@@ -120,7 +120,8 @@ static double *rank_sums(const double *rank, size_t n, size_t all, size_t *most)
     return ways;
 }
 
-/* Two-sided exact p: share of the choices of n of `all` ranks as far from the mean as `sum`. */
+/* Two-sided exact p: share of the choices of n of `all` ranks that are at least as far from the mean as
+ * `sum`. */
 static double exact_rank_sum(const double *rank, size_t n, size_t all, double sum)
 {
     size_t most = 0;
@@ -155,7 +156,7 @@ ds_mann_whitney ds_mann_whitney_test(const double *x, size_t n, const double *y,
     t.u = pairs + 0.5 * (double)n * (double)(n + 1) - sum;
     t.a12 = t.u / pairs;
     if (all <= EXACT_VALUES) {
-        /* The smaller sample has the smaller table. */
+        /* The smaller sample gives the smaller table. */
         t.p = n <= m ? exact_rank_sum(rank, n, all, sum)
                      : exact_rank_sum(rank, m, all, 0.5 * nn * (nn + 1) - sum);
         t.exact = !isnan(t.p);
@@ -171,7 +172,7 @@ ds_mann_whitney ds_mann_whitney_test(const double *x, size_t n, const double *y,
 
 double ds_mann_whitney_least_p(size_t n, size_t m)
 {
-    double p = 2; /* of the n + m over n orders two are as far from the middle as can be */
+    double p = 2; /* two of the (n + m over n) orders are as extreme as possible */
     for (size_t i = 1; i <= n; i++) {
         p *= (double)i / (double)(m + i);
     }
@@ -189,7 +190,7 @@ size_t ds_runs_needed(size_t tests, double level)
 
 /* ---- over tasks ---- */
 
-/* One task: its ranks, where a12 lies, and its spread where all orders are equally likely. */
+/* One task: ranks, a12, and the variance of a12 when all orders are equally likely. */
 typedef struct stratum {
     double *rank; /* of a's values, then b's */
     double sum;   /* of a's ranks */
@@ -227,8 +228,8 @@ static size_t least_multiple(size_t a, size_t b)
     return a / x * b;
 }
 
-/* Adds a task to the distribution of the sum of a12 so far, in units of 1 / (2 scale). Frees `so_far`. NULL
- * without memory. */
+/* Adds a task to the distribution of the sum of a12, in units of 1 / (2 scale). Frees `so_far`. NULL without
+ * memory. */
 static double *add_stratum(double *so_far, size_t *width, const stratum *s, size_t n, size_t m, size_t scale)
 {
     size_t most = 0;
@@ -249,7 +250,7 @@ static double *add_stratum(double *so_far, size_t *width, const stratum *s, size
     return out;
 }
 
-/* NaN where there is no memory for it, or too much is to be counted. */
+/* NaN without memory, or if the table would be too large. */
 static double exact_stratified(const ds_runs *a, const ds_runs *b, const stratum *s, size_t tasks)
 {
     size_t scale = 1, width = 1;
@@ -319,7 +320,7 @@ ds_wilcoxon ds_wilcoxon_test(const double *x, const double *y, size_t n)
         goto done;
     }
     for (size_t i = 0; i < n; i++) {
-        if (x[i] != y[i]) { /* also keeps two infinite values out, whose difference is no number */
+        if (x[i] != y[i]) { /* also excludes pairs of infinities, whose difference is NaN */
             positive[t.pairs] = x[i] > y[i];
             size[t.pairs++] = fabs(x[i] - y[i]);
         }
@@ -369,7 +370,7 @@ void ds_holm(double *p, size_t n)
     double most = 0;
     if (sorted == NULL) {
         for (size_t i = 0; i < n; i++) {
-            p[i] = fmin(1, p[i] * (double)n); /* Bonferroni: never too small */
+            p[i] = fmin(1, p[i] * (double)n); /* without memory: Bonferroni, which is never too small */
         }
         return;
     }
@@ -382,4 +383,106 @@ void ds_holm(double *p, size_t n)
         p[sorted[i].index] = most;
     }
     free(sorted);
+}
+
+/* ---- Friedman ---- */
+
+double ds_fisher_tail(double f, double df1, double df2)
+{
+    return f > 0 ? ds_beta_regular(0.5 * df2, 0.5 * df1, df2 / (df2 + df1 * f)) : 1;
+}
+
+/* k times the integral over z of phi(z) (Phi(z) - Phi(z - q))^(k - 1), by the trapezoidal rule, which is
+ * exact to rounding for a smooth function that vanishes at both ends. */
+double ds_normal_range_cdf(double q, size_t k)
+{
+    const double step = 0.02, end = 9;
+    double sum = 0;
+    for (double z = -end; z <= end + fmin(q, 40); z += step) {
+        sum += exp(-0.5 * z * z) * pow(ds_normal_cdf(z) - ds_normal_cdf(z - q), (double)(k - 1));
+    }
+    return q > 0 ? fmin(1, (double)k * sum * step / sqrt(2 * acos(-1))) : 0;
+}
+
+static double range_quantile(double p, size_t k)
+{
+    double low = 0, high = 40;
+    for (int i = 0; i < 60; i++) {
+        const double middle = 0.5 * (low + high);
+        *(ds_normal_range_cdf(middle, k) < p ? &low : &high) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+static void shuffle(double *rank, size_t n, ds_random *r)
+{
+    for (size_t i = n; i > 1; i--) {
+        const size_t j = ds_random_below(r, i);
+        const double swap = rank[i - 1];
+        rank[i - 1] = rank[j];
+        rank[j] = swap;
+    }
+}
+
+/* Sum of squares of the methods' rank sums, which are returned in `sum`. */
+static double squares_of(const double *rank, size_t tasks, size_t methods, double *sum)
+{
+    double squares = 0;
+    for (size_t k = 0; k < methods; k++) {
+        sum[k] = 0;
+        for (size_t i = 0; i < tasks; i++) {
+            sum[k] += rank[i * methods + k];
+        }
+        squares += sum[k] * sum[k];
+    }
+    return squares;
+}
+
+/* Sum of t^3 - t over groups of t equal ranks of a task. */
+static double ties_of(const double *rank, size_t n)
+{
+    double ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        double same = 0;
+        for (size_t j = 0; j < n; j++) {
+            same += rank[j] == rank[i];
+        }
+        ties += same * same - 1; /* each of the t members adds 1/t of t^3 - t */
+    }
+    return ties;
+}
+
+int ds_friedman_test(const double *value, size_t tasks, size_t methods, size_t draws, uint64_t seed,
+                     double *mean_rank, ds_friedman *out)
+{
+    const double n = (double)tasks, k = (double)methods;
+    double *rank = calloc(tasks * methods + methods, sizeof *rank), *sum = rank + tasks * methods, ties = 0;
+    ds_random r = ds_random_open(seed, "permutations of ranks", 0);
+    if (rank == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < tasks; i++) {
+        ds_ranks(value + i * methods, methods, rank + i * methods);
+        ties += ties_of(rank + i * methods, methods);
+    }
+    const double squares = squares_of(rank, tasks, methods, sum), spread = 1 - ties / (n * k * (k * k - 1));
+    for (size_t j = 0; j < methods; j++) {
+        mean_rank[j] = sum[j] / n;
+    }
+    /* If all values of each task are equal, nothing differs. */
+    out->chi2 = spread > 1e-12 ? fmax(0, 12 / (n * k * (k + 1)) * squares - 3 * n * (k + 1)) / spread : 0;
+    const double rest = n * (k - 1) - out->chi2;
+    out->f = rest > 1e-9 * n * k ? (n - 1) * out->chi2 / rest : (double)INFINITY;
+    out->p_f = isinf(out->f) ? 0 : ds_fisher_tail(out->f, k - 1, (k - 1) * (n - 1));
+    size_t as_far = 0;
+    for (size_t d = 0; d < draws; d++) {
+        for (size_t i = 0; i < tasks; i++) {
+            shuffle(rank + i * methods, methods, &r);
+        }
+        as_far += squares_of(rank, tasks, methods, sum) >= squares - 1e-9 * squares;
+    }
+    out->p = (double)(as_far + 1) / (double)(draws + 1);
+    out->critical_difference = range_quantile(0.95, methods) / sqrt(2) * sqrt(k * (k + 1) / (6 * n));
+    free(rank);
+    return 0;
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_view.c - `dshost view`: episodes as a file to look at, whose ending says of which kind; with --live a
- * page that follows a run. */
+/* cmd_view.c - `dshost view`: writes episodes in the format of the file's ending; with --live a page that
+ * follows a run. */
 #include "config.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/stop.h"
@@ -19,6 +14,11 @@
 #include "run/session.h"
 #include "view/live_server.h"
 #include "view/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MOST = 12 /* episodes side by side */ };
 
@@ -33,38 +33,24 @@ typedef struct request {
 } request;
 
 static const char usage[] =
-    "usage: dshost view WHAT... -o FILE [OPTIONS]\n"
-    "       dshost view --live DIR [--port N]\n\n"
-    "Simulates episodes once more and writes what they looked like. WHAT is the folder of a run (its best\n"
-    "evaluation) or DIR:ID (evaluation ID of it); with --env also points of an environment. Several are "
-    "shown side\n"
-    "by side.\n\n"
-    "  -o, --out FILE       its ending says what is written, see below\n"
-    "  --env E              an environment: id, file name on the plugin path, or path\n"
-    "  --x SPEC             a point of it, as `dshost eval` takes it [start]; may be given several times\n"
-    "  --set env.K=V        set a parameter of it; without --env, of the environments of the runs\n"
-    "  --config F.ini       read settings from a file\n"
-    "  --seed N             seed of the environment\n"
-    "  --threads N          threads inside one episode\n"
-    "  --trust-plugin P     run this plugin where a run names it and it is not on the plugin path: its file, "
-    "a\n"
-    "                       folder, or an id\n"
-    "  --isolation I        process (default) or none: simulate in a worker process or in this one\n"
-    "  --portable           the same bits on every x86-64 processor\n"
-    "  -h, --help           this text\n"
-    "  --live DIR           follow the run in DIR in a page on this machine, whose address is printed, until "
-    "Ctrl-C\n"
-    "  --port N             of that page; 0, the default, is a free one\n\n"
-    "How it is shown, where the format can:\n"
-    "  --every N            every N-th frame, and the last one\n"
-    "  --camera AZ,EL[,Z]   degrees of the eye about the vertical and above the horizon; zoom (1 = all is "
-    "seen)\n"
-    "  --orbit DEG          the eye turns by so much from the first to the last frame\n"
-    "  --size WxH           pixels\n"
-    "  --fps N              frames of the film per second\n"
-    "  --background COLOR   #rrggbb\n"
-    "  --caption TEXT       instead of what is shown; \"\" = none\n\n"
-    "Kinds of files:\n";
+    "usage: dshost view WHAT... -o FILE [OPTIONS]\n       dshost view --live DIR [--port N]\n\nSimulates "
+    "episodes again and writes what they look like. WHAT is the folder of a run (its best evaluation) "
+    "or\nDIR:ID (evaluation ID of it); with --env also points of an environment. Several episodes are shown "
+    "side by side.\n\n  -o, --out FILE       the ending of its name selects the format, see below\n  --env E "
+    "             an environment: id, file name on the plugin path, or path\n  --x SPEC             a point "
+    "of it, as for `dshost eval` [start]; may be given several times\n  --set env.K=V        set a parameter "
+    "of it; without --env, of the environments of the runs\n  --config F.ini       read settings from a "
+    "file\n  --seed N             seed of the environment\n  --threads N          threads inside one "
+    "episode\n  --trust-plugin P     run this plugin (file, folder or id) if a run names it and it is not on "
+    "the plugin path\n  --isolation I        process (default) or none: simulate in a worker process or in "
+    "this one\n  --portable           the same bits on every x86-64 processor\n  -h, --help           this "
+    "text\n  --live DIR           follow the run in DIR in a page on this machine, whose address is printed, "
+    "until Ctrl-C\n  --port N             of that page; 0 (default) chooses a free one\n\nAppearance, for "
+    "formats that support it:\n  --every N            every N-th frame, and the last one\n  --camera "
+    "AZ,EL[,Z]   azimuth and elevation of the camera in degrees; zoom (1 shows everything)\n  --orbit DEG    "
+    "      turn the camera by this angle from the first to the last frame\n  --size WxH           pixels\n  "
+    "--fps N              frames per second of the film\n  --background COLOR   #rrggbb\n  --caption TEXT    "
+    "   replaces the default caption; \"\" = none\n\nFormats:\n";
 
 /* ---- flags ---- */
 
@@ -78,7 +64,7 @@ static int take_point(void *to, const char *name, const char *value, ds_error *e
     request *q = to;
     (void)name;
     if (q->points == MOST) {
-        return ds_fail(e, DS_EXIT_USAGE, "view: at most %d episodes are shown side by side", MOST);
+        return ds_fail(e, DS_EXIT_USAGE, "view: at most %d episodes can be shown side by side", MOST);
     }
     q->point[q->points++] = value;
     return 0;
@@ -89,7 +75,7 @@ static int wrong(const char *name, const char *value, const char *allowed, ds_er
     return ds_fail(e, DS_EXIT_USAGE, "view: --%s %.100s: expected %s", name, value, allowed);
 }
 
-/* Up to three reals with commas between them; returns how many, 0 where it is something else. */
+/* Reads up to three reals separated by commas; returns their number, 0 if the text is something else. */
 static int reals(const char *text, double out[3])
 {
     int n = 0;
@@ -184,7 +170,7 @@ static int find_format(request *q, ds_error *e)
     size_t used = 0;
     if (q->out == NULL) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "view: name the file to write with -o FILE; `dshost view --help` lists the kinds");
+                       "view: name the file to write with -o FILE; `dshost view --help` lists the formats");
     }
     for (const ds_view_format *f = ds_view_formats; f->write != NULL; f++) {
         if (ds_text_ends_with(q->out, (const char *const[]){f->ending, NULL})) {
@@ -196,9 +182,8 @@ static int find_format(request *q, ds_error *e)
                 (size_t)snprintf(list + used, sizeof list - used, "%s.%s", used > 0 ? ", " : "", f->ending);
         }
     }
-    return ds_fail(e, DS_EXIT_USAGE,
-                   "view: -o %.200s: unknown kind of file: give a name that ends with one of %s", q->out,
-                   list);
+    return ds_fail(e, DS_EXIT_USAGE, "view: -o %.200s: unknown format: use a name that ends with one of %s",
+                   q->out, list);
 }
 
 static int parse(int argc, char **argv, request *q, ds_error *e)
@@ -234,7 +219,7 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
                  : ds_run_sets_check(&q->settings, "view", 1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV, e);
     if (rc == 0 && q->live != NULL && (q->out != NULL || q->points > 0 || optind < argc)) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "view: --live follows one run and writes no file: leave out the rest");
+                       "view: --live follows one run and writes no file: leave out the other arguments");
     }
     ds_file_named(q->out);
     return rc != 0 || q->live != NULL ? rc : find_format(q, e);
@@ -242,10 +227,10 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
 
 /* ---- episodes ---- */
 
-/* A run, or a point of the environment that the settings name; without one, of a run as well. */
+/* Opens a run, or a point of the environment that the settings name, or else of the run's environment. */
 static int open_one(const request *q, const char *what, int of_env, ds_view_episode *out, ds_error *e)
 {
-    /* Beside an environment that is named, settings are of that one. */
+    /* Settings given with an environment belong to it, not to the run. */
     const ds_settings *over =
         ds_settings_find(&q->settings, DS_SECTION_RUN, "env") == NULL ? &q->settings : NULL;
     char *folder = NULL;
@@ -256,11 +241,10 @@ static int open_one(const request *q, const char *what, int of_env, ds_view_epis
     } else if (of_env) {
         rc = ds_view_episode_of_point(&q->settings, what, DS_KEEP_ALL, out, e);
     } else {
-        rc = ds_fail(
-            e, DS_EXIT_USAGE,
-            "view: %.200s: no run is there: name the folder of a run, DIR:ID, or an environment with --env "
-            "and --x",
-            what);
+        rc = ds_fail(e, DS_EXIT_USAGE,
+                     "view: %.200s holds no run: name the folder of a run, DIR:ID, or an environment with "
+                     "--env and --x",
+                     what);
     }
     free(folder);
     return rc;
@@ -276,7 +260,7 @@ static int open_all(const request *q, int argc, char *const *argv, ds_view_episo
                        runs + points, MOST);
     }
     if (runs + points > 1 && !q->format->side_by_side) {
-        return ds_fail(e, DS_EXIT_USAGE, "view: -o %.200s: a .%s file has one episode, but %zu were named",
+        return ds_fail(e, DS_EXIT_USAGE, "view: -o %.200s: a .%s file holds one episode, but %zu were named",
                        q->out, q->format->ending, runs + points);
     }
     all->item = calloc(runs + points, sizeof *all->item);

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_run.c - see live_run.h. */
+/* live_run.c - follows a run (see live_run.h). */
 #include "config.h"
 
 #include "view/live_run.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "config/run_options.h"
+#include "episode/episode.h"
+#include "results/results.h"
+#include "view/view_page.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,20 +26,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/json_text.h"
-#include "config/run_options.h"
-#include "episode/episode.h"
-#include "results/results.h"
-#include "view/view_page.h"
-
 enum {
-    MOST_POINTS = 1200, /* losses that the state tells; more are thinned out to half of them */
-    TIMES = 64,         /* looks of the last seconds */
+    MOST_POINTS = 1200, /* losses in the state; when there are more, every second one is dropped */
+    TIMES = 64,         /* looks within the last seconds */
     WHY = 300
 };
-static const double RATE_SECONDS = 10, APART_SECONDS = 2; /* between two pages, at least */
+static const double RATE_SECONDS = 10, APART_SECONDS = 2; /* least time between two pages */
 
 /* [evaluation, loss] */
 typedef struct mark {
@@ -61,16 +61,16 @@ struct ds_live_run {
     struct {
         double at;
         uint64_t seen;
-    } look[TIMES]; /* a ring */
+    } look[TIMES]; /* ring buffer */
     size_t looks;
     /* the page */
     pid_t maker; /* 0 = none */
-    int file;    /* what it writes to */
+    int file;    /* its output */
     uint64_t making, shown, tried;
     double made_at;
     char *page;
     size_t page_size;
-    char why[WHY]; /* there is none */
+    char why[WHY]; /* reason why there is no page */
 };
 
 static int add_mark(marks *m, uint64_t id, double loss)
@@ -239,7 +239,8 @@ void ds_live_run_close(ds_live_run *run)
 
 /* ---- the page of the best episode ---- */
 
-/* In a process of its own: what it writes is the page, or, with another exit status, why there is none. */
+/* Runs in a separate process. The output is the page, or with a nonzero exit status the reason for the
+ * failure. */
 static void make_page(const ds_live_run *run, uint64_t id, int file)
 {
     ds_view_episode *episode = calloc(1, sizeof *episode);
@@ -253,7 +254,7 @@ static void make_page(const ds_live_run *run, uint64_t id, int file)
     if (f != NULL && (fflush(f) != 0 || ferror(f)) && rc == 0) {
         rc = ds_fail(&e, DS_EXIT_IO, "the page cannot be kept: %s", strerror(errno));
     }
-    if (rc != 0 && ftruncate(file, 0) == 0) { /* nothing of a page that was begun */
+    if (rc != 0 && ftruncate(file, 0) == 0) { /* discard a partial page */
         rc = pwrite(file, e.text, strlen(e.text), 0) >= 0 ? rc : DS_EXIT_IO;
     }
     _exit(rc);
@@ -275,7 +276,7 @@ static void begin_page(ds_live_run *run, uint64_t id)
     if (run->maker < 0) {
         snprintf(run->why, sizeof run->why, "cannot start a process: %s", strerror(errno));
         run->maker = 0;
-        run->tried = 0; /* once more after a while */
+        run->tried = 0; /* try again later */
         run->made_at = ds_clock_s();
         if (run->file >= 0) {
             close(run->file);
@@ -284,7 +285,7 @@ static void begin_page(ds_live_run *run, uint64_t id)
     }
 }
 
-/* What the process has written, as a text with a NUL behind it. */
+/* The output of the process as a text ended by NUL. */
 static char *written(int file, size_t *size)
 {
     const off_t end = lseek(file, 0, SEEK_END);
@@ -343,10 +344,10 @@ int ds_live_run_look(ds_live_run *run, ds_error *e)
         free(ended);
         return rc;
     }
-    run->budget = budget != NULL ? strtoull(budget, NULL, 10) : 0; /* more where it was extended */
+    run->budget = budget != NULL ? strtoull(budget, NULL, 10) : 0; /* larger if the run was extended */
     free(budget);
     free(run->ended);
-    run->ended = ended != NULL && ended[0] != '\0' ? ended : NULL; /* "" while it goes on */
+    run->ended = ended != NULL && ended[0] != '\0' ? ended : NULL; /* "" while the run continues */
     if (run->ended == NULL) {
         free(ended);
     }
@@ -364,7 +365,7 @@ int ds_live_run_look(ds_live_run *run, ds_error *e)
     return 0;
 }
 
-/* ---- what is told ---- */
+/* ---- state ---- */
 
 static double rate_of(const ds_live_run *run)
 {
@@ -388,7 +389,7 @@ static double rate_of(const ds_live_run *run)
 static json_t *marks_json(const marks *m)
 {
     json_t *all = json_array();
-    /* A long way down is told by its last steps and some of the others. */
+    /* A long series is represented by its last steps and a part of the others. */
     const size_t jump = m->count / MOST_POINTS + 1;
     for (size_t i = 0; i < m->count; i++) {
         if (i % jump == 0 || i + 1 == m->count) {

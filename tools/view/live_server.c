@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_server.c - see live_server.h. */
+/* live_server.c - `dshost view --live` (see live_server.h). */
 #include "config.h"
 
 #include "view/live_server.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "view/live_run.h"
+#include "view/view_page.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,35 +18,166 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/stop.h"
-#include "view/live_request.h"
-#include "view/live_run.h"
-#include "view/page_files.h"
+/* ---- requests ---- */
+
+/* A line of the head, without its line end. */
+typedef struct text_line {
+    const char *at;
+    size_t length;
+} text_line;
+
+size_t ds_live_request_end(const char *text, size_t n)
+{
+    const char *end = memmem(text, n, "\r\n\r\n", 4);
+    return end != NULL ? (size_t)(end - text) + 4 : 0;
+}
+
+/* Takes the line at *at and advances *at; returns 0 at the end. Control characters are an error. */
+static int next_line(const char **at, const char *end, text_line *out)
+{
+    const char *stop = memmem(*at, (size_t)(end - *at), "\r\n", 2);
+    if (stop == NULL) {
+        return 0;
+    }
+    *out = (text_line){*at, (size_t)(stop - *at)};
+    *at = stop + 2;
+    return 1;
+}
+
+static int is_clean(const text_line *l)
+{
+    for (size_t i = 0; i < l->length; i++) {
+        const unsigned char c = (unsigned char)l->at[i];
+        if (c < 0x20 ? c != '\t' : c == 0x7f) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Is it "NAME:"? Then *value receives the rest without blanks around it. */
+static int is_field(const text_line *l, const char *name, text_line *value)
+{
+    const size_t n = strlen(name);
+    if (l->length <= n || l->at[n] != ':' || strncasecmp(l->at, name, n) != 0) {
+        return 0;
+    }
+    *value = (text_line){l->at + n + 1, l->length - n - 1};
+    while (value->length > 0 && (value->at[0] == ' ' || value->at[0] == '\t')) {
+        value->at++;
+        value->length--;
+    }
+    while (value->length > 0 &&
+           (value->at[value->length - 1] == ' ' || value->at[value->length - 1] == '\t')) {
+        value->length--;
+    }
+    return 1;
+}
+
+static int is_text(const text_line *value, const char *text)
+{
+    return strlen(text) == value->length && strncasecmp(value->at, text, value->length) == 0;
+}
+
+/* Is it PREFIX127.0.0.1:PORT or PREFIXlocalhost:PORT? */
+static int is_here(const text_line *value, const char *prefix, int port)
+{
+    char text[2][64];
+    snprintf(text[0], sizeof text[0], "%s127.0.0.1:%d", prefix, port);
+    snprintf(text[1], sizeof text[1], "%slocalhost:%d", prefix, port);
+    int same = is_text(value, text[0]) || is_text(value, text[1]);
+    if (port == 80) { /* browsers leave out the default port */
+        snprintf(text[0], sizeof text[0], "%s127.0.0.1", prefix);
+        snprintf(text[1], sizeof text[1], "%slocalhost", prefix);
+        same = same || is_text(value, text[0]) || is_text(value, text[1]);
+    }
+    return same;
+}
+
+/* Takes the same time however many characters match. */
+static int is_token(const char *at, size_t n, const char *token)
+{
+    unsigned different = n < DS_LIVE_TOKEN;
+    for (size_t i = 0; i < DS_LIVE_TOKEN && i < n; i++) {
+        different |= (unsigned)(at[i] ^ token[i]);
+    }
+    return different == 0;
+}
+
+/* "GET /TOKEN/path?query HTTP/1.1" */
+static int read_target(const text_line *first, const ds_live_guard *guard, char path[DS_LIVE_PATH])
+{
+    const char *space = memchr(first->at, ' ', first->length);
+    const char *target = space != NULL ? space + 1 : NULL, *end = first->at + first->length;
+    const char *stop = target != NULL ? memchr(target, ' ', (size_t)(end - target)) : NULL;
+    if (stop == NULL || end - stop != 9 || strncmp(stop, " HTTP/1.", 8) != 0 || target == stop) {
+        return 400;
+    }
+    if (space - first->at != 3 || strncmp(first->at, "GET", 3) != 0) {
+        return 405;
+    }
+    if (*target != '/' || !is_token(target + 1, (size_t)(stop - target - 1), guard->token)) {
+        return 404;
+    }
+    const char *rest = target + 1 + DS_LIVE_TOKEN, *query = memchr(rest, '?', (size_t)(stop - rest));
+    const size_t n = (size_t)((query != NULL ? query : stop) - rest);
+    if (n == 0 || n >= DS_LIVE_PATH || rest[0] != '/') {
+        return 404;
+    }
+    memcpy(path, rest, n);
+    path[n] = '\0';
+    return strspn(path + 1, "abcdefghijklmnopqrstuvwxyz.") == n - 1 && strstr(path, "..") == NULL ? 200 : 404;
+}
+
+int ds_live_request_read(const char *head, size_t n, const ds_live_guard *guard, char path[DS_LIVE_PATH])
+{
+    const char *at = head, *end = head + n;
+    text_line l, value;
+    int hosts = 0, foreign = 0;
+    path[0] = '\0';
+    if (n > DS_LIVE_HEAD || !next_line(&at, end, &l) || !is_clean(&l)) {
+        return 400;
+    }
+    const int status = read_target(&l, guard, path);
+    while (status != 400 && next_line(&at, end, &l) && l.length > 0) {
+        if (!is_clean(&l) || l.at[0] == ' ' || l.at[0] == '\t') {
+            return 400;
+        }
+        if (is_field(&l, "Host", &value)) {
+            hosts++;
+            foreign |= !is_here(&value, "", guard->port);
+        } else if (is_field(&l, "Origin", &value)) {
+            foreign |= !is_here(&value, "http://", guard->port);
+        } else if (is_field(&l, "Sec-Fetch-Site", &value)) {
+            foreign |= !is_text(&value, "same-origin") && !is_text(&value, "none");
+        }
+    }
+    return status == 400 || hosts != 1 ? 400 : foreign ? 403 : status;
+}
 
 enum {
-    CONNECTIONS = 64, /* at once; where all are taken, the oldest one that has not shown the token goes */
-    PENDING = 256,    /* that the system keeps until we take them */
+    CONNECTIONS = 64, /* at once; if all are used, the oldest one without the token is closed */
+    PENDING = 256,    /* connections that the system queues */
     LOOK_MS = 500,
-    PATIENCE = 20 /* looks at a record that cannot be read just now */
+    PATIENCE = 20 /* attempts to read a record that is temporarily unreadable */
 };
-/* For a head to come, for an answer to one without the token to leave; for an answer to make some progress;
- * without a request before the run is looked at no more. */
+/* Limits: until a head is complete, or an answer without the token is sent; until an answer makes progress;
+ * without requests until the run is not read any more. */
 static const double HEAD_SECONDS = 2, ANSWER_SECONDS = 15, IDLE_SECONDS = 30;
 
 typedef struct connection {
     int fd; /* -1 = free */
     double deadline;
-    uint64_t number; /* in the order in which they came */
-    int known;       /* it has shown the token */
+    uint64_t number; /* in order of arrival */
+    int known;       /* its request had the token */
     char head[DS_LIVE_HEAD];
     size_t got;
-    char *answer; /* NULL while the head comes */
+    char *answer; /* NULL until the head is complete */
     size_t size, sent;
 } connection;
 
@@ -51,7 +188,7 @@ typedef struct server {
     connection connection[CONNECTIONS];
     uint64_t accepted;
     double asked_at, looked_at;
-    double deaf_until; /* no connection is taken before: the last one could not be */
+    double deaf_until; /* accept no connection until then, because the last attempt failed */
 } server;
 
 /* ---- answers ---- */
@@ -78,7 +215,7 @@ static void put_head(FILE *f, int status, const char *type, size_t length, const
             status, reason(status), type, length, status == 405 ? "Allow: GET\r\n" : "", policy);
 }
 
-/* The page of the run: its template with script, style and their sums. */
+/* The page of the run: the template with script, style and their sums. */
 static char *live_page(size_t *size)
 {
     char *text = NULL;
@@ -102,7 +239,7 @@ static char *live_page(size_t *size)
     return text;
 }
 
-/* Fills the answer of a connection; without memory it is closed. */
+/* Sets the answer of a connection; without memory the connection is closed. */
 static void answer(connection *c, int status, const char *type, const char *body, size_t length,
                    const char *policy)
 {
@@ -149,7 +286,7 @@ static void respond(server *s, connection *c, const char *path)
         free(text);
     } else if (strcmp(path, "/best.html") == 0) {
         const char *page = ds_live_run_page(s->run, &size);
-        if (page != NULL) { /* whose own policy lets its script run */
+        if (page != NULL) { /* its own policy permits its script */
             answer(c, 200, "text/html; charset=utf-8", page, size, "frame-ancestors 'self'");
         } else {
             refuse(c, 503);
@@ -169,8 +306,8 @@ static void close_connection(connection *c)
     c->fd = -1;
 }
 
-/* A free place, or that of the oldest of those that have not shown the token: who only holds connections
- * keeps nobody out. NULL where all belong to the user. */
+/* A free place, or the oldest connection without the token, so that held connections lock nobody out. NULL if
+ * all connections belong to the user. */
 static connection *place_for_one(server *s)
 {
     connection *oldest = NULL;
@@ -189,13 +326,14 @@ static connection *place_for_one(server *s)
     return oldest;
 }
 
-/* Takes one that waits; 0 where there is none. */
+/* Accepts a waiting connection; returns 0 if there is none. */
 static int accept_one(server *s, double now)
 {
     const int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
         if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-            s->deaf_until = now + 1; /* no descriptors: it waits, and poll() would tell of it at once */
+            /* no descriptors left: the connection still waits, and poll() would report it at once */
+            s->deaf_until = now + 1;
         }
         return 0;
     }
@@ -250,7 +388,7 @@ static void send_more(connection *c, double now)
     }
     if (c->sent == c->size || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         if (c->sent == c->size) {
-            /* What the other side has still sent must not turn the end into a reset that loses the answer. */
+            /* Drain what the client still sends: a reset would lose the answer. */
             shutdown(c->fd, SHUT_WR);
             for (int k = 0; k < 4 && recv(c->fd, c->head, sizeof c->head, MSG_DONTWAIT) > 0; k++) {
             }
@@ -259,13 +397,13 @@ static void send_more(connection *c, double now)
     }
 }
 
-/* What has come, or can be sent, of one connection. */
+/* Reads or writes what is possible for one connection. */
 static void serve_one(server *s, connection *c, double now)
 {
     if (c->answer == NULL) {
         receive(s, c, now);
     }
-    if (c->fd >= 0 && c->answer != NULL) { /* most answers leave at once */
+    if (c->fd >= 0 && c->answer != NULL) { /* most answers are sent at once */
         send_more(c, now);
     }
 }
@@ -279,7 +417,7 @@ static void serve_connections(server *s, struct pollfd *wait)
         wait[n++] = (struct pollfd){.fd = s->fd, .events = POLLIN};
     }
     for (size_t i = 0; i < CONNECTIONS;
-         i++) { /* those that there are: poll() takes no more than may be open */
+         i++) { /* only open ones: poll() accepts no more entries than descriptors may be open */
         connection *c = &s->connection[i];
         if (c->fd >= 0) {
             of[n] = c;
@@ -303,7 +441,7 @@ static void serve_connections(server *s, struct pollfd *wait)
             close_connection(of[i]);
         }
     }
-    /* All that wait, and what they have sent already: the user is not behind a queue of others. */
+    /* Accept and read all waiting connections, so that the user does not wait for others. */
     for (int k = 0; more && k < PENDING && accept_one(s, now); k++) {
         for (size_t i = 0; i < CONNECTIONS; i++) {
             connection *c = &s->connection[i];
@@ -363,7 +501,7 @@ static int loop(server *s, ds_error *e)
     int rc = 0, failed = 0;
     while (rc == 0 && atomic_load(&ds_stop_flag) == 0) {
         const double now = ds_clock_s();
-        /* Where nobody looks nothing is simulated. */
+        /* Nothing is simulated while nobody looks. */
         if (now - s->looked_at >= 1e-3 * LOOK_MS && now - s->asked_at < IDLE_SECONDS) {
             failed = ds_live_run_look(s->run, e) == 0 ? 0 : failed + 1;
             rc = failed < PATIENCE ? 0 : e->status;

@@ -1,32 +1,279 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_page.c - see view_page.h. The template page/episodes.html has marks of the form @NAME@, each on a line
- * of its own but for those within the Content-Security-Policy. */
+/* view_page.c - episodes as a page (see view_page.h). The template page/episodes.html has marks @NAME@, each
+ * on a line of its own except inside the Content-Security-Policy. */
 #include "config.h"
 
 #include "view/view_page.h"
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "plot/canvas.h"
+#include "render/picture.h"
+#include "render/render.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-#include "base/file.h"
-#include "base/json_text.h"
-#include "base/text.h"
-#include "plot/canvas_svg.h"
-#include "render/picture.h"
-#include "render/render.h"
-#include "view/page_files.h"
-#include "view/view_pack.h"
+/* ---- packing positions ---- */
+
+/* Particles move little between frames: the high bytes of differences are nearly all 0, and runs of zeros
+ * compress to almost nothing (zlib's strategy Z_RLE). */
+
+/* The renderer's limit. */
+#define FAR_AWAY 50.0
+
+/* ---- frames ---- */
+
+static uint64_t numbers_of(const ds_snapshot *s)
+{
+    uint64_t n = 0;
+    for (uint64_t b = 0; b < s->bodies; b++) {
+        n += s->body[b].count * s->body[b].width;
+    }
+    return n > 0 ? n : 1;
+}
+
+static uint64_t up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+int ds_pack_frames_choose(const ds_snapshot *s, uint64_t every, size_t episodes, ds_pack_frames *out,
+                          ds_error *e)
+{
+    if (every == 0) {
+        const uint64_t room = DS_PACK_NUMBERS / episodes / numbers_of(s) + 2;
+        const uint64_t most = room < DS_PACK_FRAMES ? room : DS_PACK_FRAMES;
+        every = s->kept > most ? up(s->kept - 1, most - 1) : 1;
+    }
+    out->count = 0;
+    out->kept = calloc((size_t)(up(s->kept, every) + 1), sizeof *out->kept);
+    if (out->kept == NULL) {
+        return ds_no_memory(e);
+    }
+    for (uint64_t k = 0; k < s->kept; k += every) {
+        out->kept[out->count++] = k;
+    }
+    if (out->kept[out->count - 1] != s->kept - 1) {
+        out->kept[out->count++] = s->kept - 1;
+    }
+    return 0;
+}
+
+/* ---- whole numbers ---- */
+
+/* The box, for elements that are too far away. */
+typedef struct reach {
+    double center[3], far;
+} reach;
+
+static reach reach_of(const ds_snapshot *s)
+{
+    reach r;
+    double sum = 0;
+    for (int c = 0; c < 3; c++) {
+        const double d = s->box[3 + c] - s->box[c];
+        r.center[c] = s->box[c] + d / 2;
+        sum += d * d;
+    }
+    r.far = FAR_AWAY * sqrt(sum);
+    return r;
+}
+
+static int is_drawn(const reach *r, const double *v, uint32_t width)
+{
+    for (uint32_t c = 0; c < width; c++) {
+        if (c < 3 ? !(fabs(v[c] - r->center[c]) < r->far) : !isfinite(v[c])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int moves(const ds_snapshot *s, uint64_t b, const ds_pack_frames *frames)
+{
+    const size_t bytes = (size_t)(s->body[b].count * s->body[b].width) * sizeof(double);
+    for (uint64_t k = 1; k < frames->count; k++) {
+        if (memcmp(ds_snapshot_at(s, frames->kept[0], b), ds_snapshot_at(s, frames->kept[k], b), bytes) !=
+            0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void pack_measure(const ds_snapshot *s, uint64_t b, const ds_pack_frames *frames, ds_pack_range *out)
+{
+    const ds_snapshot_body *body = &s->body[b];
+    const reach r = reach_of(s);
+    /* Only the first frame of a target counts (diffsim/ext/scene.h). */
+    out->frames = body->role != DS_ROLE_TARGET && moves(s, b, frames) ? frames->count : 1;
+    for (uint32_t c = 0; c < 7; c++) {
+        out->low[c] = (double)INFINITY;
+        out->high[c] = -(double)INFINITY;
+    }
+    for (uint64_t k = 0; k < out->frames; k++) {
+        const double *v = ds_snapshot_at(s, frames->kept[k], b);
+        for (uint64_t i = 0; i < body->count; i++, v += body->width) {
+            if (!is_drawn(&r, v, body->width)) {
+                continue;
+            }
+            for (uint32_t c = 0; c < body->width; c++) {
+                out->low[c] = v[c] < out->low[c] ? v[c] : out->low[c];
+                out->high[c] = v[c] > out->high[c] ? v[c] : out->high[c];
+            }
+        }
+    }
+    for (uint32_t c = 0; c < 7; c++) { /* nothing is drawn, or the component does not exist */
+        if (!(out->low[c] <= out->high[c])) {
+            out->low[c] = out->high[c] = 0;
+        }
+    }
+}
+
+static void quantise(const ds_snapshot *s, uint64_t b, uint64_t kept, const ds_pack_range *range,
+                     const reach *r, uint16_t *out)
+{
+    const ds_snapshot_body *body = &s->body[b];
+    const double *v = ds_snapshot_at(s, kept, b);
+    double scale[7];
+    for (uint32_t c = 0; c < body->width; c++) {
+        const double span = range->high[c] - range->low[c];
+        scale[c] = span > 1e-290 && isfinite(span) ? DS_PACK_LEVELS / span : 0;
+    }
+    for (uint64_t i = 0; i < body->count; i++, v += body->width) {
+        const int drawn = is_drawn(r, v, body->width);
+        for (uint32_t c = 0; c < body->width; c++) {
+            /* Positive, so that adding a half and truncating rounds. */
+            out[c * body->count + i] = !drawn         ? DS_PACK_NOTHING
+                                       : scale[c] > 0 ? (uint16_t)((v[c] - range->low[c]) * scale[c] + 0.5)
+                                                      : 0;
+        }
+    }
+}
+
+/* ---- the stream ---- */
+
+enum { OUT = 48 << 10 /* a multiple of 3, so that pieces of base64 can be joined */ };
+
+typedef struct stream {
+    z_stream z;
+    FILE *f;
+    unsigned char out[OUT];
+} stream;
+
+static int open_stream(stream *s, FILE *f, ds_error *e)
+{
+    memset(&s->z, 0, sizeof s->z);
+    s->f = f;
+    s->z.next_out = s->out;
+    s->z.avail_out = OUT;
+    return deflateInit2(&s->z, 6, Z_DEFLATED, 15, 9, Z_RLE) == Z_OK ? 0 : ds_no_memory(e);
+}
+
+/* Compresses n bytes; `flush` is Z_NO_FLUSH, or Z_FINISH for the last ones. */
+static void put(stream *s, unsigned char *data, size_t n, int flush)
+{
+    int status = Z_OK;
+    while (status == Z_OK && (n > 0 || flush == Z_FINISH || s->z.avail_in > 0)) {
+        if (s->z.avail_in == 0) {
+            const size_t part = n < ((size_t)1 << 30) ? n : (size_t)1 << 30;
+            s->z.next_in = data;
+            s->z.avail_in = (uInt)part;
+            data += part;
+            n -= part;
+        }
+        status = deflate(&s->z, n > 0 ? Z_NO_FLUSH : flush);
+        if (s->z.avail_out == 0 || status == Z_STREAM_END) {
+            ds_put_base64(s->f, s->out, OUT - s->z.avail_out);
+            s->z.next_out = s->out;
+            s->z.avail_out = OUT;
+        }
+    }
+}
+
+static unsigned zigzag(int16_t d)
+{
+    return d >= 0 ? 2u * (unsigned)d : 2u * (unsigned)-(d + 1) + 1u;
+}
+
+/* The differences of one frame as byte planes; `now` becomes the reference of the next frame. */
+static void difference(const uint16_t *now, const uint16_t *before, uint64_t count, uint64_t n,
+                       unsigned char *out)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const unsigned from = before != NULL ? before[i] : i % count > 0 ? now[i - 1] : 0;
+        const unsigned z = zigzag((int16_t)(uint16_t)(now[i] - from));
+        out[i] = (unsigned char)(z & 255);
+        out[n + i] = (unsigned char)(z >> 8);
+    }
+}
+
+/* Writes the block of a body: base64 of a zlib stream. Per frame: the first component (x) of all elements,
+ * then the second, and so on, as differences modulo 65536 to the previous frame (in the first frame: to the
+ * previous element, of the first element to 0); d >= 0 as 2 d, d < 0 as -2 d - 1; first all low bytes, then
+ * all high bytes. Memory does not depend on the number of frames. DS_EXIT_MEMORY on failure; the caller
+ * checks `f`. */
+static int pack_positions(FILE *f, const ds_snapshot *s, uint64_t b, const ds_pack_frames *frames,
+                          const ds_pack_range *range, ds_error *e)
+{
+    const ds_snapshot_body *body = &s->body[b];
+    const uint64_t n = body->count * body->width;
+    const reach r = reach_of(s);
+    uint16_t *q = calloc((size_t)n, 2 * sizeof *q);
+    unsigned char *bytes = malloc((size_t)n * 2);
+    stream *z = malloc(sizeof *z);
+    int rc = q == NULL || bytes == NULL || z == NULL ? ds_no_memory(e) : open_stream(z, f, e);
+    if (rc == 0) {
+        for (uint64_t k = 0; k < range->frames; k++) {
+            uint16_t *now = q + k % 2 * n, *before = q + (k + 1) % 2 * n;
+            quantise(s, b, frames->kept[k], range, &r, now);
+            difference(now, k > 0 ? before : NULL, body->count, n, bytes);
+            put(z, bytes, (size_t)n * 2, k + 1 == range->frames ? Z_FINISH : Z_NO_FLUSH);
+        }
+        deflateEnd(&z->z);
+    }
+    free(q);
+    free(bytes);
+    free(z);
+    return rc;
+}
+
+/* The vertex numbers of a mesh or of lines: 32-bit differences to the previous number in four byte planes,
+ * the lowest first. */
+static int pack_index(FILE *f, const ds_snapshot_body *body, ds_error *e)
+{
+    const size_t n = (size_t)body->index_count;
+    unsigned char *bytes = malloc(4 * n + 1);
+    stream *z = malloc(sizeof *z);
+    int rc = bytes == NULL || z == NULL ? ds_no_memory(e) : open_stream(z, f, e);
+    if (rc == 0) {
+        for (size_t i = 0; i < n; i++) {
+            const uint32_t d = body->index[i] - (i > 0 ? body->index[i - 1] : 0);
+            for (size_t p = 0; p < 4; p++) {
+                bytes[p * n + i] = (unsigned char)(d >> 8 * p & 255);
+            }
+        }
+        put(z, bytes, 4 * n, Z_FINISH);
+        deflateEnd(&z->z);
+    }
+    free(bytes);
+    free(z);
+    return rc;
+}
 
 enum {
     STILL_WIDTH = 480,
     STILL_HEIGHT = 400,
-    DIGITS = 15 /* ends of ranges: within 1/65534 of them, wherever they lie */
+    DIGITS = 15 /* ends of ranges are exact to 1/65534 of the range */
 };
 
-/* One page being written. */
+/* A page being written. */
 typedef struct page {
     const ds_view_episodes *all;
     ds_pack_frames *frames; /* of each episode */
@@ -36,7 +283,7 @@ typedef struct page {
     ds_error *e;
 } page;
 
-/* ---- what the script has to know ---- */
+/* ---- data for the script ---- */
 
 static const char *const shapes[] = {
     [DS_BODY_POINTS] = "points",     [DS_BODY_SPHERE] = "sphere", [DS_BODY_CAPSULE] = "capsule",
@@ -125,7 +372,7 @@ static json_t *describe_options(const ds_view_options *o)
         {0}});
 }
 
-/* As text of a script element: nothing in it can end one. */
+/* As text of a script element that nothing in it can end. */
 static void put_json(page *p, json_t *o)
 {
     char *text =
@@ -157,20 +404,20 @@ static void put_description(page *p)
                                                        {0}}));
 }
 
-/* ---- blocks and pictures ---- */
+/* ---- blocks and images ---- */
 
-/* "pE-B" positions, "iE-B" index numbers of body B of episode E. */
+/* "pE-B" positions, "iE-B" vertex numbers of body B of episode E. */
 static void put_blocks(page *p)
 {
     for (size_t i = 0; i < p->all->count; i++) {
         const ds_snapshot *s = p->all->item[i].scene;
         for (uint64_t b = 0; b < s->bodies && p->rc == 0; b++) {
             fprintf(p->f, "<script type=\"text/plain\" id=\"p%zu-%u\">", i, (unsigned)b);
-            p->rc = ds_pack_positions(p->f, s, b, &p->frames[i], &p->range[i][b], p->e);
+            p->rc = pack_positions(p->f, s, b, &p->frames[i], &p->range[i][b], p->e);
             fputs("</script>\n", p->f);
             if (s->body[b].index_count > 0 && p->rc == 0) {
                 fprintf(p->f, "<script type=\"text/plain\" id=\"i%zu-%u\">", i, (unsigned)b);
-                p->rc = ds_pack_index(p->f, &s->body[b], p->e);
+                p->rc = pack_index(p->f, &s->body[b], p->e);
                 fputs("</script>\n", p->f);
             }
         }
@@ -276,7 +523,7 @@ static int prepare(page *p)
                      ? ds_no_memory(p->e)
                      : ds_pack_frames_choose(s, p->all->options.every, p->all->count, &p->frames[i], p->e);
         for (uint64_t b = 0; rc == 0 && b < s->bodies; b++) {
-            ds_pack_measure(s, b, &p->frames[i], &p->range[i][b]);
+            pack_measure(s, b, &p->frames[i], &p->range[i][b]);
         }
         if (rc != 0) {
             return rc;
@@ -318,7 +565,7 @@ int ds_view_page(const char *path, const ds_view_episodes *episodes, ds_error *e
     if (rc == 0) {
         setvbuf(f, NULL, _IOFBF, 64 << 10);
         rc = ds_view_page_put(f, episodes, e);
-        fclose(f); /* a failure of writing is kept by the file */
+        fclose(f); /* write errors are kept by the file */
     }
     if (rc == 0) {
         rc = ds_file_commit(file, e);

@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "exchange/exchange.h"
-#include "exchange/surface.h"
+#include "exchange/series.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
 

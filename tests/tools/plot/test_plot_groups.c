@@ -15,9 +15,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "plot/plot_groups.h"
 #include "plot/plot_lines.h"
-#include "plot/plot_scale.h"
+#include "plot/plot_axes.h"
 #include "temporary.h"
 
 enum { MANY = 28 };

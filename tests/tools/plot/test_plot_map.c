@@ -13,10 +13,9 @@
 #include <cairo.h>
 #include <math.h>
 
-#include "plot/plot_color.h"
-#include "plot/plot_contour.h"
+#include "plot/canvas.h"
 #include "plot/plot_map.h"
-#include "plot/plot_panels.h"
+#include "plot/plot_lines.h"
 #include "temporary.h"
 
 /* ---- contours ---- */

@@ -11,8 +11,7 @@
 #include <math.h>
 
 #include "stats/aggregate.h"
-#include "stats/distribution.h"
-#include "stats/friedman.h"
+#include "stats/sample.h"
 #include "stats/hypothesis.h"
 
 static const double x[10] = {0.31, 1.42, 0.77, 2.05, 1.11, 0.58, 3.4, 0.92, 1.63, 0.49};

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/live_request.h"
+#include "view/live_server.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define HOST "Host: 127.0.0.1:4321\r\n"

@@ -18,7 +18,6 @@
 #include "base/file.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
-#include "view/view_pack.h"
 #include "view/view_page.h"
 
 enum { PARTICLES = 10000, FRAMES = 51, PAGE_LIMIT = 4000000 };

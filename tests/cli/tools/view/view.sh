@@ -54,12 +54,12 @@ result $? "as eval writes them"
 
 # ---- what is refused ----
 refuses 2 "name the file to write with -o FILE" "no file" "$dshost" view run
-refuses 2 "unknown kind of file.*\.html" "an unknown ending" "$dshost" view run -o run.xyz
+refuses 2 "unknown format.*\.html" "an unknown ending" "$dshost" view run -o run.xyz
 refuses 2 "name 1 to 12" "nothing to see" "$dshost" view -o a.html
-refuses 2 "nowhere: no run is there" "no run" "$dshost" view nowhere -o a.html
+refuses 2 "nowhere holds no run" "no run" "$dshost" view nowhere -o a.html
 refuses 3 "the run has no evaluation 99" "no such evaluation" "$dshost" view run:99 -o a.html
 refuses 4 "analytic: there is nothing to see.*ds.env.scene/1" "no scene" "$dshost" view --env analytic -o a.html
-refuses 2 "a .csv file has one episode, but 2 were named" "two in a table" "$dshost" view run run:2 -o a.csv
+refuses 2 "a .csv file holds one episode, but 2 were named" "two in a table" "$dshost" view run run:2 -o a.csv
 refuses 6 "nowhere/a.html" "no folder" "$dshost" view run -o nowhere/a.html
 refuses 2 "camera 1,2,0: expected AZIMUTH" "no zoom of 0" "$dshost" view run -o a.html --camera 1,2,0
 refuses 2 "background red: expected #rrggbb" "no names of colours" "$dshost" view run -o a.html --background red

@@ -48,9 +48,9 @@ status 0 "a size" view s.png --size 120x90 --camera 30,40,1.5 --orbit 20 --backg
 od -An -t u1 -j 16 -N 8 s.png | tr -s ' ' >size
 [ "$(cat size)" = " 0 0 0 120 0 0 0 90" ]
 result $? "is that of the picture"
-refuses 2 "s.png: 12 episodes cannot be seen in 16 x 16 pixels: give a larger --size" "too small" view s.png --size 16x16 \
+refuses 2 "s.png: 12 episodes cannot be shown in 16 x 16 pixels: set a larger --size" "too small" view s.png --size 16x16 \
     --x start --x start --x start --x start --x start --x start --x start --x start --x start --x start --x start --x start
-refuses 2 "a .usda file has one episode, but 2 were named" "two episodes in one that has one" view a.usda --x start --x random:1
+refuses 2 "a .usda file holds one episode, but 2 were named" "two episodes in one that has one" view a.usda --x start --x random:1
 refuses 6 "nowhere/a.webp: " "a folder that is not there" view nowhere/a.webp
 refuses 4 "analytic: nothing to show" "nothing to see" "$dshost" view --env analytic -o a.usda
 
@@ -82,7 +82,7 @@ done
 : >fail
 refuses 6 "g.mp4: ffmpeg ended with status 3: Unknown encoder: boom" "a failing ffmpeg says why" \
     env PATH="$tmp/bin" "$dshost" view --env pinball -o g.mp4
-refuses 6 "g.gif: no ffmpeg is found on PATH: install it (package ffmpeg), or write .webp or .png" "no ffmpeg" \
+refuses 6 "g.gif: ffmpeg was not found on PATH: install it (package ffmpeg), or write .webp or .png" "no ffmpeg" \
     env PATH="$tmp/empty" "$dshost" view --env pinball -o g.gif
 [ ! -e g.mp4 ] && [ ! -e g.gif ] && [ -z "$(find . -name '.tmp*')" ]
 result $? "no part of a file is left"
