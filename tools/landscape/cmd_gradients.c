@@ -18,11 +18,11 @@
 
 typedef struct flags {
     ds_settings settings;
-    char sweep[2000]; /* of all flags */
+    char sweep[2000]; /* of all --sweep flags */
     int json, help;
 } flags;
 
-/* Sweeps of several flags are put together. */
+/* --sweep may be repeated, so it is read separately. */
 static int is_own_flag(const ds_param *p)
 {
     return strcmp(p->name, "sweep") != 0;
@@ -68,25 +68,21 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
 
 static void print_help(void)
 {
-    printf("usage: dshost gradients --env E [OPTIONS]\n\n"
-           "Estimates the gradient of the loss of environment E under Gaussian noise, at a point, on a "
-           "slice, or over sweeps:\n"
-           "by gradients (first order), by losses alone (zeroth order), and mixed (alpha order); with means, "
-           "variances,\n"
-           "biases and errors against a long run, and intervals for all of them.\n\n");
+    printf("usage: dshost gradients --env E [OPTIONS]\n\nEstimates the gradient of the loss of environment E "
+           "under Gaussian noise, at a point, on a slice, or over sweeps:\nfrom gradients (first order), "
+           "from losses alone (zeroth order), and mixed (alpha order); with means, variances,\nbiases and "
+           "errors relative to a long run, and intervals for all of them.\n\n");
     for (int i = 0; ds_gradients_schema[i] != NULL; i++) {
         ds_flag_describe(ds_gradients_schema[i]);
     }
     for (int i = 0; ds_run_schema[i] != NULL; i++) {
         if (strcmp(ds_run_schema[i]->name, "out") == 0) {
-            printf("  --out          Folder for estimates.csv, summary.json and pictures; empty = none.\n");
+            printf("  --out          Folder for estimates.csv, summary.json and figures; empty = none.\n");
         } else if (strcmp(ds_run_schema[i]->name, "pictures") == 0) {
-            printf("  --pictures     Draw them, as PNG and SVG. [true]\n");
+            printf("  --pictures     Draw figures, as PNG and SVG. [true]\n");
         } else if (strcmp(ds_run_schema[i]->name, "max_failed") == 0) {
-            printf("  --max-failed   Exit status 5, with all results, where a larger share of all "
-                   "evaluations had "
-                   "no loss, or no gradient\n"
-                   "                 though one was wanted. [%s]\n",
+            printf("  --max-failed   Exit status 5, with all results, if a larger share of all evaluations "
+                   "had no loss, or no gradient\n                 although one was requested. [%s]\n",
                    ds_run_schema[i]->default_text);
         } else if (ds_run_flag_of_measures(ds_run_schema[i])) {
             ds_flag_describe(ds_run_schema[i]);

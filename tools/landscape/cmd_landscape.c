@@ -20,18 +20,18 @@
 enum { PATHS_MAX = 7 };
 #define ADVICE_GRID "21"    /* points along each axis */
 #define ADVICE_BOX "40"     /* random points */
-#define ADVICE_SAMPLES "40" /* at which differences are taken, of four steps along both axes */
+#define ADVICE_SAMPLES "40" /* points where differences are compared, with four steps along both axes */
 
 typedef struct flags {
     ds_settings settings;
     const char *path[PATHS_MAX];
     size_t paths;
     const char *marks;
-    const char *folder; /* of a landscape to go on with, or NULL */
+    const char *folder; /* an existing landscape to continue, or NULL */
     int json, help, advise, has_config;
 } flags;
 
-/* "gradient" is two flags without a value. */
+/* "gradient" has two flags without a value. */
 static int is_own_flag(const ds_param *p)
 {
     return strcmp(p->name, "gradient") != 0;
@@ -71,7 +71,8 @@ static int take_marks(void *to, const char *name, const char *value, ds_error *e
     return 0;
 }
 
-/* The first setting that a landscape which exists does not take: all but flags that do not change it. */
+/* The first setting that an existing landscape does not accept: only flags that do not change results are
+ * accepted. */
 static const ds_setting *find_refused(const ds_settings *s)
 {
     static const int order[] = {DS_SECTION_LANDSCAPE, DS_SECTION_GRADIENTS, DS_SECTION_ENV, DS_SECTION_OPT,
@@ -97,12 +98,11 @@ static int check_resume(const flags *f, ds_error *e)
     }
     return ds_fail(
         e, DS_EXIT_USAGE,
-        "landscape %.200s: goes on with that landscape, whose settings are fixed (%.200s cannot be "
-        "given)",
+        "landscape %.200s: continues an existing landscape with fixed settings (%.200s cannot be given)",
         f->folder, refused != NULL ? refused->origin : "--config");
 }
 
-/* What is enough for an advice, where the user has not said otherwise. */
+/* Settings that suffice for advice, unless the user chose others. */
 static int be_quick(flags *f, ds_error *e)
 {
     ds_settings *s = &f->settings;
@@ -155,23 +155,19 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
 
 static void print_help(void)
 {
-    printf("usage: dshost landscape --env E [OPTIONS]\n"
-           "       dshost landscape DIR [OPTIONS]      go on with that one, or draw it again\n\n"
-           "Measures the loss and its gradient on a line or plane through the box of environment E, and "
-           "leaves a\n"
-           "folder with record, data, summary.json and pictures.\n\n");
+    printf(
+        "usage: dshost landscape --env E [OPTIONS]\n       dshost landscape DIR [OPTIONS]      continue that "
+        "landscape, or draw it again\n\nMeasures the loss and its gradient on a line or plane through the "
+        "box of environment E. Writes a folder with\nthe record, data, summary.json and figures.\n\n");
     for (int i = 0; ds_landscape_schema[i] != NULL; i++) {
         if (is_own_flag(ds_landscape_schema[i])) {
             ds_flag_describe(ds_landscape_schema[i]);
         }
     }
-    printf(
-        "  --gradient     Fail where the environment has no gradient.\n"
-        "  --no-gradient  Measure the loss alone.\n"
-        "  --path         DIR of a run that is drawn on the slice; may be repeated.\n"
-        "  --marks        FILE with points that are drawn on it: lines NAME,COORDINATE,LOSS (50%%: half of "
-        "the largest),\n"
-        "                 on a plane NAME,COORDINATE,COORDINATE.\n");
+    printf("  --gradient     Fail if the environment has no gradient.\n  --no-gradient  Measure only the "
+           "loss.\n  --path         DIR of a run to draw on the slice; may be repeated.\n  --marks        "
+           "FILE with points to draw on it: lines NAME,COORDINATE,LOSS (50%%: half of the largest loss), on "
+           "a\n                 plane NAME,COORDINATE,COORDINATE.\n");
     for (int i = 0; ds_run_schema[i] != NULL; i++) {
         if (strcmp(ds_run_schema[i]->name, "out") == 0) {
             printf("  --out          Result folder; empty = results/ENV-landscape-sSEED.\n");
@@ -185,12 +181,10 @@ static void print_help(void)
            "  --config       Read settings from an .ini file; flags and --set win over it.\n"
            "  --advise       Print only the verdict and which optimizers to try; a grid of " ADVICE_GRID
            " points an axis,\n"
-           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX " points of the box, no pictures.\n"
-           "                 Nothing is left behind unless a folder is named.\n"
-           "  --trust-plugin Run a plugin that the record in DIR names and that is not on the plugin path: "
-           "its file, "
-           "a folder, or an id.\n"
-           "  --json         Print the summary as JSON instead of text.\n");
+           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX
+           " points of the box, no figures.\n                 Nothing is kept unless a folder is named.\n  "
+           "--trust-plugin Run this plugin (file, folder or id) if the record in DIR names it and it is not "
+           "on the plugin path.\n  --json         Print the summary as JSON instead of text.\n");
 }
 
 /* The folder that the user named, or a new one; to be freed. */
@@ -216,7 +210,7 @@ static char *choose_folder(const flags *f, ds_error *e)
     return folder;
 }
 
-/* An advice without --out leaves nothing behind: its folder is a temporary one. To be freed. */
+/* A temporary folder for advice without --out, which leaves nothing behind. To be freed. */
 static char *temporary_folder(ds_error *e)
 {
     const char *place = getenv("TMPDIR");
@@ -275,7 +269,7 @@ static int run(const flags *f, ds_error *e)
     return rc;
 }
 
-/* `dshost resume DIR`, where that is a landscape. */
+/* `dshost resume DIR` for a landscape. */
 static int resume(int argc, char **argv, ds_error *e)
 {
     ds_run_flags given;

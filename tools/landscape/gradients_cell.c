@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_cell.c - the estimates at one place with one setting: repeated, mixed, held against a
- * long run. */
+/* gradients_cell.c - the estimates at one place with one setting: repeated, mixed, and compared with a long
+ * run. */
 #include "config.h"
 
 #include "landscape/gradients.h"
@@ -30,10 +30,10 @@ enum {
     BLOCKS = 17
 };
 
-/* Columns of what repeats give. */
+/* Columns of results per repeat. */
 enum { SLOPE = 0, SQUARE = 3, VARIANCE = 6, DISTANCE = 8, EPS, WEIGHT, SMOOTHED, COLUMNS };
 
-/* One cell at work. */
+/* A cell in progress. */
 typedef struct cell_work {
     ds_gradients *g;
     ds_cell *c;
@@ -84,7 +84,7 @@ static ds_stat around(double mean, double half)
     return (ds_stat){mean, mean - half, mean + half};
 }
 
-/* Half the width of the interval for a mean with this variance. */
+/* Half the width of the interval of a mean with this variance. */
 static double half_width(const cell_work *w, double variance, uint64_t count)
 {
     return count < 2
@@ -92,7 +92,7 @@ static double half_width(const cell_work *w, double variance, uint64_t count)
                : ds_student_quantile(0.5 + 0.5 * w->g->wish.level, (double)(count - 1)) * sqrt(variance);
 }
 
-/* The mean of finite values and its interval; without an interval for a single one. */
+/* The mean of the finite values and its interval; a single value has none. */
 static ds_stat stat_of(const cell_work *w, double *v, uint64_t count)
 {
     uint64_t kept = 0;
@@ -107,7 +107,7 @@ static ds_stat stat_of(const cell_work *w, double *v, uint64_t count)
 
 /* ---- the long run ---- */
 
-/* What slopes are taken along: the axis of the slice, the gradient of the long run (`reference`), or the
+/* Chooses the direction of slopes: the axis of the slice, the gradient of the long run (`reference`), or the
  * first variable. */
 static void choose_direction(cell_work *w, const double *reference)
 {
@@ -130,7 +130,7 @@ static void choose_direction(cell_work *w, const double *reference)
     }
 }
 
-/* The scatter of the long run's slope, from its batches. */
+/* Scatter of the long run's slope, from its batches. */
 static void measure_slope(cell_work *w, const double *batch, uint64_t count)
 {
     double slope[BATCHES];
@@ -143,8 +143,8 @@ static void measure_slope(cell_work *w, const double *batch, uint64_t count)
         around(ds_sample_mean(slope, count), half_width(w, w->g->reference.slope_variance, count));
 }
 
-/* Direction and slope. Of a gradient that noise has a part in, the slope along itself would be too large:
- * then one half of the batches says where it points, the other one how steep it is. */
+/* Direction and slope of the long run. The slope of a noisy gradient along itself would be too large, so one
+ * half of the batches gives the direction, the other half the slope. */
 static void choose_ways(cell_work *w, const double *batch)
 {
     const uint64_t half = BATCHES / 2;
@@ -171,7 +171,7 @@ static void keep_message(ds_gradients *g, const char message[DS_SAMPLE_MESSAGE])
     }
 }
 
-/* Evaluations of the cell, and of all cells those that failed. */
+/* Counts evaluations of the cell, and failures of all cells. */
 static void count_all(cell_work *w, const ds_sample_set *set)
 {
     w->c->evaluations += set->evaluations;
@@ -179,7 +179,7 @@ static void count_all(cell_work *w, const ds_sample_set *set)
     keep_message(w->g, set->message);
 }
 
-/* The same of x itself. */
+/* The same for x itself. */
 static void count_center(cell_work *w, const char message[DS_SAMPLE_MESSAGE])
 {
     w->c->evaluations++;
@@ -187,7 +187,8 @@ static void count_center(cell_work *w, const char message[DS_SAMPLE_MESSAGE])
     keep_message(w->g, message);
 }
 
-/* One batch; its mean goes to `mean`, first-order samples behind those in `set`. 0 = no estimate came out. */
+/* One batch: its mean goes to `mean`; first-order samples are appended in `set`. Returns 0 without an
+ * estimate. */
 static int refer_batch(cell_work *w, uint64_t place, uint64_t b, ds_sample_set *set, double *mean,
                        ds_error *e)
 {
@@ -208,9 +209,9 @@ static int refer_batch(cell_work *w, uint64_t place, uint64_t b, ds_sample_set *
     return rc;
 }
 
-/* What the zeroth order of the long run is relieved of: an estimate of the gradient from samples that the
- * long run does not use, both orders by inverse variances, and less of it the less it is known (W. James and
- * C. Stein, 1961). Any vector would be right; one that is nearly noise would be worse than none. */
+/* The control variate of the long run's zeroth order: an estimate of the gradient from samples that the long
+ * run does not use, both orders by inverse variances, shrunk according to its uncertainty (W. James and C.
+ * Stein, 1961). Any vector would be correct; a noisy one would be worse than none. */
 static void make_tilt(cell_work *w, const ds_sample_set *set)
 {
     const double V1 = ds_moments_variance(&set->first) / (double)set->first.samples;
@@ -248,7 +249,7 @@ static int find_tilt(cell_work *w, uint64_t place, ds_error *e)
     return rc;
 }
 
-/* Empirical bias, and the variance of one sample, from single samples of the first order. */
+/* Empirical bias and variance of one sample, from single first-order samples. */
 static int judge_rare(cell_work *w, const double *z, uint64_t count, ds_error *e)
 {
     ds_reference *r = &w->g->reference;
@@ -295,7 +296,7 @@ static int refer_all(cell_work *w, uint64_t place, double *batch, double *keep, 
     return rc == 0 && kept > 1 ? judge_rare(w, keep, kept, e) : rc;
 }
 
-/* Makes the long run, unless the one at hand is of this place. */
+/* Makes the long run, unless the current one belongs to this place. */
 static int refer(cell_work *w, uint64_t place, ds_error *e)
 {
     ds_gradients *g = w->g;
@@ -339,8 +340,8 @@ static void count_in(cell_work *w, const ds_sample_set *set)
     count_all(w, set);
 }
 
-/* The variance of the slope of an estimate, from the samples that it is the mean of; NAN along more than one
- * variable, whose covariances are not kept. */
+/* Variance of the slope of an estimate, from its samples; NAN along several variables, whose covariances are
+ * not kept. */
 static double variance_within(const cell_work *w, const ds_moments *m)
 {
     const double *d = block(w, DIRECTION);
@@ -353,7 +354,7 @@ static double variance_within(const cell_work *w, const ds_moments *m)
     return along == 1 ? sum : (double)NAN;
 }
 
-/* What one estimate of all three kinds says. */
+/* Records one estimate of all three kinds. */
 static void note(cell_work *w, uint64_t repeat, const ds_moments *first, const ds_moments *zeroth)
 {
     const ds_gradients *g = w->g;
@@ -394,7 +395,7 @@ static void note(cell_work *w, uint64_t repeat, const ds_moments *first, const d
     w->which[a.which] += has[0] || has[1];
 }
 
-/* Draws, for one repeat, the samples of both orders. */
+/* Draws the samples of both orders for one repeat. */
 static int repeat_once(cell_work *w, uint64_t k, uint64_t repeat, ds_error *e)
 {
     const ds_gradients *g = w->g;
@@ -424,16 +425,16 @@ static int repeat_once(cell_work *w, uint64_t k, uint64_t repeat, ds_error *e)
     return rc;
 }
 
-/* ---- together ---- */
+/* ---- results of a cell ---- */
 
-/* The root of a mean square less what noise has added to it; NAN where one of them is not known. */
+/* Root of a mean square minus its noise; NAN if either is not known. */
 static double root_without(double square, double noise)
 {
     double left = square - noise;
     return isnan(left) ? left : sqrt(fmax(0.0, left));
 }
 
-/* Bias of the slope, length of that of the whole gradient, and the error of one estimate, for estimate k. */
+/* Bias of the slope, length of the bias of the whole gradient, and error of estimate k. */
 static void judge(cell_work *w, int k)
 {
     const ds_gradients *g = w->g;
@@ -443,7 +444,7 @@ static void judge(cell_work *w, int k)
     double *slope = w->column + (uint64_t)(SLOPE + k) * repeats;
     double *square = w->column + (uint64_t)(SQUARE + k) * repeats;
     c->slope[k] = stat_of(w, slope, repeats);
-    if (repeats == 1 && isfinite(w->within[k])) { /* there is only the scatter of its samples */
+    if (repeats == 1 && isfinite(w->within[k])) { /* only the scatter of its samples is known */
         c->slope[k] = around(c->slope[k].mean, half_width(w, w->within[k], c->samples));
     }
     c->bias[k] = c->error[k] = none();
@@ -499,7 +500,7 @@ static void finish(cell_work *w)
     for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) {
         *part[k].to = stat_of(w, w->column + (uint64_t)part[k].column * repeats, repeats);
         if (part[k].column != SMOOTHED &&
-            isfinite(part[k].to->low)) { /* what cannot be negative has no such end */
+            isfinite(part[k].to->low)) { /* the interval of a non-negative number has no negative end */
             part[k].to->low = fmax(0.0, part[k].to->low);
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_options.c - the schema of section [gradients] and its conversion. */
+/* gradients_options.c - section [gradients], and its sweeps (see gradients.h). */
 #include "config.h"
 
 #include "landscape/gradients.h"
@@ -22,49 +22,49 @@ const ds_param *const ds_gradients_schema[] = {
     DS_TEXT("x", "start",
             "The point: start, center, random:SEED, numbers 1,2,3, FILE, or DIR or DIR:ID of a run (its best "
             "point, or an evaluation)."),
-    DS_TEXT("axes", "",
-            "A slice instead: one variable (a number from 0, or a name), or random; the others stay at x."),
+    DS_TEXT(
+        "axes", "",
+        "A slice instead: one variable (a number from 0, or a name), or random; other variables stay at x."),
     DS_TEXT("range", "",
             "LOW:HIGH of the slice; empty = the bounds of the variable, -1:1 of a random direction as far as "
-            "it stays "
-            "inside of the bounds."),
+            "it is inside the bounds."),
     DS_TEXT("grid", "41", "Points of the slice."),
     DS_REAL("sigma", "0", 0, 1e12, "",
-            "Standard deviation of the smoothing; 0 = that of the environment where noise is on its actions, "
-            "else 0.1."),
-    DS_ENUM("units", "x", units, "Of sigma: x = of each variable; box = half the width of its bounds."),
-    DS_INT("samples", "100", 2, 1e7, "", "Samples of an estimate, of either order."),
+            "Standard deviation of the smoothing; 0 = that of the environment for noise on its actions, else "
+            "0.1."),
+    DS_ENUM("units", "x", units, "Unit of sigma: x = of each variable; box = half the width of its bounds."),
+    DS_INT("samples", "100", 2, 1e7, "", "Samples per estimate, of either order."),
     DS_INT("repeats", "10", 1, 1e6, "", "Estimates at each place."),
     DS_INT("reference", "10000", 0, 1e9, "",
-           "Samples of the long run that biases are measured against, with gradients; 0 = none."),
+           "Samples of the long run to which biases are relative, with gradients; 0 = none."),
     DS_ENUM("reference_order", "zeroth", orders,
-            "What the long run estimates: zeroth, which is right for every loss, or first, which is more "
-            "exact where the loss is continuous."),
+            "What the long run estimates: zeroth, which is correct for every loss, or first, which is more "
+            "precise for continuous losses."),
     DS_ENUM("baseline", "center", baselines,
-            "What the zeroth order takes off a loss: center = that without noise (one evaluation more); mean "
-            "= that of the other samples; none."),
-    DS_BOOL("shared", "false", "Both orders from the same samples; false = from independent ones."),
+            "What the zeroth order subtracts from a loss: center = the loss without noise (one more "
+            "evaluation); mean = the mean of the other samples; none."),
+    DS_BOOL("shared", "false", "Use the same samples for both orders; false = independent ones."),
     DS_BOOL("antithetic", "false", "Draw samples in pairs w, -w."),
     DS_ENUM("noise", "auto", noises,
             "variables = noise on x; actions = on the actions of a policy, by the environment (extension "
-            "ds.draft.env.score/1); auto = on actions where it offers that."),
+            "ds.draft.env.score/1); auto = on actions if the environment offers it."),
     DS_ENUM("rule", "bias", rules,
             "Weight of the first order: bias = inverse variances, limited by gamma; ivw = inverse variances "
             "alone."),
-    DS_REAL("gamma", "inf", 0, INFINITY, "", "Error of the gradient that is tolerated, in its unit."),
+    DS_REAL("gamma", "inf", 0, INFINITY, "", "Tolerated error of the gradient, in its unit."),
     DS_REAL("lmax", "10", 0, INFINITY, "",
-            "Bound that is believed of the length of one zeroth-order sample (Bernstein's inequality)."),
+            "Assumed bound of the length of one zeroth-order sample (Bernstein's inequality)."),
     DS_REAL("confidence", "0.95", 0, 0.999999999, "",
-            "That the error of the zeroth order is bounded by eps."),
+            "Probability that the error of the zeroth order is bounded by eps."),
     DS_BOOL("delta_repo", "false",
-            "Put the confidence where the chance of failure belongs, as the authors' program does: eps is "
-            "too small then."),
-    DS_REAL("alpha", "-1", -1, 1, "", "Weight of the first order itself; negative = by the rule."),
-    DS_REAL("beta", "0.05", 0, 0.5, "", "Share of rare samples, for the test of empirical bias."),
-    DS_REAL("level", "0.95", 0.5, 0.999999, "", "Of the intervals."),
+            "Use the confidence in place of the failure probability, as the authors' program does: eps is "
+            "then too small."),
+    DS_REAL("alpha", "-1", -1, 1, "", "Fixed weight of the first order; negative = by the rule."),
+    DS_REAL("beta", "0.05", 0, 0.5, "", "Share of rare samples for the test of empirical bias."),
+    DS_REAL("level", "0.95", 0.5, 0.999999, "", "Level of the intervals."),
     DS_TEXT("sweep", "",
-            "What is varied: samples=, sigma=, gamma= or env.PARAMETER= with 1,10,100 or log:1:100:3 or "
-            "lin:0:1:11; several with blanks between them, or several flags."),
+            "What to vary: samples=, sigma=, gamma= or env.PARAMETER= with 1,10,100 or log:1:100:3 or "
+            "lin:0:1:11; several separated by blanks, or several flags."),
     NULL};
 
 int ds_gradients_refuse(const ds_settings *settings, const char *key, const char *why, ds_error *e)
@@ -172,9 +172,7 @@ void ds_gradients_options_clear(ds_gradients_options *o)
     memset(o, 0, sizeof *o);
 }
 
-/* ---- gradients_sweep ---- */
-
-/* see gradients_sweep.h. */
+/* ---- sweeps ---- */
 
 static int wrong(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -187,7 +185,7 @@ static int wrong(char *why, const char *format, ...)
     return -1;
 }
 
-/* ---- values ---- */
+/* ---- values of sweeps ---- */
 
 static void put_number(ds_sweep_value *v, double number)
 {
@@ -195,8 +193,7 @@ static void put_number(ds_sweep_value *v, double number)
     snprintf(v->text, sizeof v->text, "%s", DS_TEXT_OF(number));
 }
 
-/* The piece of `text` up to `stop` or the end; NULL where it is empty or too long. *rest: what follows,
- * or NULL. */
+/* The text up to `stop` or the end; NULL if it is empty or too long. *rest: what follows, or NULL. */
 static const char *piece(const char *text, char stop, char out[DS_SWEEP_TEXT], const char **rest)
 {
     size_t n = strcspn(text, (char[]){stop, '\0'});
@@ -235,7 +232,7 @@ static int parse_range(const char *text, ds_sweep *s, char *why)
     for (uint64_t i = 0; s->value != NULL && i < s->count; i++) {
         double t = (double)i / (double)(s->count - 1);
         double v = s->log ? exp((1 - t) * log(low) + t * log(high)) : (1 - t) * low + t * high;
-        char digits[DS_SWEEP_TEXT]; /* twelve of them: 1000, not 1000.0000000000016 */
+        char digits[DS_SWEEP_TEXT]; /* twelve digits: 1000, not 1000.0000000000016 */
         snprintf(digits, sizeof digits, "%.12g", v);
         put_number(&s->value[i], i == 0 ? low : i + 1 == s->count ? high : ds_strtod(digits, NULL));
     }
@@ -258,8 +255,7 @@ static int parse_list(const char *text, ds_sweep *s, char *why)
     while (text != NULL) {
         ds_sweep_value *v = &s->value[s->count];
         if (piece(text, ',', v->text, &text) == NULL) {
-            return wrong(why,
-                         "%s: expected values with commas between them, 1,10,100, or a range, log:1:100:3",
+            return wrong(why, "%s: expected values separated by commas, 1,10,100, or a range, log:1:100:3",
                          s->key);
         }
         if (!ds_parse_real(v->text, &v->number)) {
@@ -270,7 +266,7 @@ static int parse_list(const char *text, ds_sweep *s, char *why)
     return 0;
 }
 
-/* Values that belong to the tool itself must be numbers that it can use. */
+/* Values of the tool's own settings must be valid numbers. */
 static int check_own(const ds_sweep *s, char *why)
 {
     for (uint64_t i = 0; i < s->count && s->what != DS_SWEEP_ENV; i++) {
@@ -289,7 +285,7 @@ static int check_own(const ds_sweep *s, char *why)
     return 0;
 }
 
-/* Numbers that grow by a steady factor of 1.5 or more are shown on a logarithmic axis. */
+/* Numbers that grow by a constant factor of at least 1.5 have a logarithmic axis. */
 static int grows_by_factors(const ds_sweep *s)
 {
     int yes = s->count >= 3;

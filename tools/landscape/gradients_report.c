@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_report.c - results as a table for people, as JSON and as CSV. */
+/* gradients_report.c - results as text, JSON, CSV and figures. */
 #include "config.h"
 
 #include "base/json_text.h"
@@ -18,11 +18,11 @@
 
 enum { SHOWN = 12, LINES = 200 };
 
-/* Numbers of a cell by their names, in the order of the columns. */
+/* Named numbers of a cell, in the order of the columns. */
 typedef struct named {
     const char *name;
     size_t offset;
-    int interval; /* a ds_stat: three columns */
+    int interval; /* a ds_stat with three columns */
 } named;
 
 #define STAT(name_, field)                                                                                   \
@@ -164,7 +164,7 @@ static void put_number(ds_printer *p, double v)
     }
 }
 
-/* Is this column one of the dimensions, which stand in front? */
+/* Is this column a dimension, which comes first? */
 static int is_dim(const ds_gradients *g, const named *column)
 {
     int is = 0;
@@ -276,8 +276,7 @@ static void print_cell(const ds_gradients *g)
     if (g->wish.reference > 0) {
         print_stat("long run", &c->reference, "");
         printf("           whole gradient known to +- %.4g\n", c->reference_error);
-        printf("\nerror      root of the mean square of |estimate - long run|, and its lasting part, the "
-               "bias\n");
+        printf("\nerror      root mean square of |estimate - long run|, and its systematic part, the bias\n");
         for (int k = 0; k < DS_ESTIMATES; k++) {
             char bias[60];
             snprintf(bias, sizeof bias, "   bias %.4g", c->off[k]);
@@ -344,14 +343,11 @@ void ds_gradients_print(const ds_gradients *g, int written)
     }
 }
 
-/* ---- gradients_pictures ---- */
-
-/* estimates, variances, weights, errors and losses as curves over the slice, or over
- * the first sweep. */
+/* ---- figures: curves over the slice, or over the first sweep ---- */
 
 enum { CURVES = 4, GROUPS_MAX = 24 };
 
-/* A picture: which numbers of a cell it shows. */
+/* A figure: the numbers of a cell that it shows. */
 typedef struct picture {
     const char *name, *title, *y_label;
     int scale;
@@ -386,7 +382,7 @@ static const picture pictures[] = {
       {"least by rare samples", offsetof(ds_cell, rare.bound), 0, TRUE_COLOR, DS_LINE_DOTTED}}},
     {"error",
      "error of the gradient",
-     "root of the mean square",
+     "root mean square",
      DS_SCALE_LOG,
      {{"first order", offsetof(ds_cell, error[DS_FIRST]), 1, FIRST_COLOR, DS_LINE_SOLID},
       {"zeroth order", offsetof(ds_cell, error[DS_ZEROTH]), 1, ZEROTH_COLOR, DS_LINE_SOLID},
@@ -410,7 +406,7 @@ static const picture pictures[] = {
      {{"f", offsetof(ds_cell, loss), 0, TRUE_COLOR, DS_LINE_SOLID},
       {"F", offsetof(ds_cell, smoothed), 1, ALPHA_COLOR, DS_LINE_SOLID}}}};
 
-/* The direction that is the horizontal axis: the slice, else the first sweep that the user gave. */
+/* The horizontal axis: the slice, else the first sweep. */
 static int horizontal(const ds_gradients *g)
 {
     for (int d = 0; d < g->dims; d++) {
@@ -426,7 +422,7 @@ static int horizontal(const ds_gradients *g)
     return 0;
 }
 
-/* Cell number of point i on the horizontal axis, of group `group`, and what the group is in words. */
+/* Number of the cell at point i of the horizontal axis in group `group`, and the name of the group. */
 static uint64_t cell_of(const ds_gradients *g, int axis, uint64_t group, uint64_t i, char *words, size_t room)
 {
     uint64_t at[DS_DIMS_MAX], k = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_run.c - the life of the tool: which cells there are, an environment for each combination of
- * parameters, and the results of all of them.
- */
+/* gradients_run.c - runs the command: the cells, an environment for each combination of parameters, and the
+ * results. */
 #include "config.h"
 
 #include "base/clock.h"
@@ -29,8 +28,8 @@ static void add_dim(ds_gradients *g, const ds_sweep *sweep, uint64_t count)
     g->cells *= count;
 }
 
-/* Parameters of the environment vary most slowly, as each value needs new processes; then what the long run
- * depends on. */
+/* Parameters of the environment vary most slowly, because each value needs new processes; then what the long
+ * run depends on. */
 static void add_sweeps(ds_gradients *g, int what)
 {
     for (int k = 0; k < g->wish.sweeps; k++) {
@@ -52,7 +51,7 @@ static int lay_out(ds_gradients *g, ds_error *e)
     add_sweeps(g, DS_SWEEP_GAMMA);
     if (g->cells > CELLS_MAX) {
         return ds_fail(e, DS_EXIT_USAGE,
-                       "gradients: %llu estimates are more than %d: give fewer values or --grid points",
+                       "gradients: %llu estimates are more than %d: use fewer values or --grid points",
                        (unsigned long long)g->cells, CELLS_MAX);
     }
     g->cell = calloc(g->cells, sizeof *g->cell);
@@ -71,7 +70,7 @@ static void close_env(ds_gradients *g)
     g->x = NULL;
 }
 
-/* Which noise: on the variables, or on the actions of a policy. */
+/* Chooses the noise: on the variables, or on the actions of a policy. */
 static int choose_noise(ds_gradients *g, ds_error *e)
 {
     int offered = g->env->score.noise > 0;
@@ -89,7 +88,7 @@ static int choose_noise(ds_gradients *g, ds_error *e)
     return 0;
 }
 
-/* How far the slice stays inside of the bounds. */
+/* Coordinates at which the slice leaves the bounds. */
 static void find_ends(const ds_slice *s, double *low, double *high)
 {
     *low = -INFINITY;
@@ -104,8 +103,8 @@ static void find_ends(const ds_slice *s, double *low, double *high)
     }
 }
 
-/* All points of the slice lie inside: a range that was given must, a random direction without one is as long
- * as it can be. The box is convex, so that the ends tell. */
+/* All points of the slice must be inside. A given range is checked; a random direction without a range is
+ * made as long as possible. The box is convex, so checking the ends is enough. */
 static int fit_slice(ds_gradients *g, ds_error *e)
 {
     ds_slice *s = &g->place;
@@ -119,13 +118,13 @@ static int fit_slice(ds_gradients *g, ds_error *e)
         return s->low[0] < s->high[0]
                    ? 0
                    : ds_gradients_refuse(g->settings, "x",
-                                         "no point of the slice but this one is inside of the bounds", e);
+                                         "no point of the slice but this one is inside the bounds", e);
     }
     for (int end = 0; end < 2; end++) {
         at[0] = end == 0 ? s->low[0] : s->high[0];
         inside &= ds_slice_x(s, at, g->x);
     }
-    snprintf(why, sizeof why, "the slice leaves the bounds: inside are %.6g to %.6g", low, high);
+    snprintf(why, sizeof why, "the slice leaves the bounds: %.6g to %.6g is inside", low, high);
     return inside ? 0 : ds_gradients_refuse(g->settings, "range", why, e);
 }
 
@@ -160,7 +159,7 @@ static int make_places(ds_gradients *g, ds_error *e)
     return fit_slice(g, e);
 }
 
-/* The environment with the parameters of cell k, in so many processes. */
+/* Opens the environment with the parameters of cell k in `jobs` processes. */
 static int open_env(ds_gradients *g, const ds_pool_config *base, uint64_t k, uint32_t jobs, ds_error *e)
 {
     uint64_t at[DS_DIMS_MAX];
@@ -190,7 +189,7 @@ static int open_env(ds_gradients *g, const ds_pool_config *base, uint64_t k, uin
 
 /* ---- cells ---- */
 
-/* Point and settings of cell k; returns the number of what the long run depends on, from 1. */
+/* Sets point and settings of cell k; *place receives the number of what the long run depends on, from 1. */
 static void set_cell(ds_gradients *g, uint64_t k, uint64_t *place)
 {
     uint64_t at[DS_DIMS_MAX] = {0}, number = 0;
@@ -213,7 +212,7 @@ static void set_cell(ds_gradients *g, uint64_t k, uint64_t *place)
             double point[DS_SLICE_DIMS];
             ds_slice_grid(&g->place, at[d], point);
             g->slice_at[at[d]] = point[0];
-            ds_slice_x(&g->place, point, g->x); /* its ends are inside */
+            ds_slice_x(&g->place, point, g->x); /* the ends are inside */
         }
     }
     *place = number + 1;
@@ -230,7 +229,7 @@ static void show_progress(const ds_gradients *g, uint64_t k)
     ds_log_progress(line);
 }
 
-/* The cells of one combination of parameters. */
+/* Number of cells per combination of parameters. */
 static uint64_t cells_of_env(const ds_gradients *g)
 {
     uint64_t inner = g->cells;
@@ -241,8 +240,8 @@ static uint64_t cells_of_env(const ds_gradients *g)
     return inner;
 }
 
-/* What the estimates need, before any of them is made: hours later it would be a pity. The environment of the
- * first cell stays open where there is no other one. */
+/* Checks what all estimates need before the first one, to avoid a failure hours later. With a single
+ * environment it stays open for the first cell. */
 static int check_all(ds_gradients *g, const ds_pool_config *base, ds_error *e)
 {
     const uint64_t inner = cells_of_env(g);
@@ -253,7 +252,7 @@ static int check_all(ds_gradients *g, const ds_pool_config *base, ds_error *e)
     if (rc == 0 && g->wish.reference > 0 && g->wish.reference_order == DS_REFERENCE_FIRST &&
         !g->has_gradient) {
         ds_log(DS_LOG_WARNING, NULL,
-               "%s returns no gradient: the long run is of zeroth order all the same (--reference-order)",
+               "%s returns no gradient: the long run is of zeroth order in spite of --reference-order",
                g->id);
     }
     if (rc == 0 && g->run.out[0] != '\0') {
@@ -283,7 +282,7 @@ static int estimate(ds_gradients *g, const ds_pool_config *base, ds_error *e)
     return rc;
 }
 
-/* ---- life ---- */
+/* ---- the command ---- */
 
 /* One pair is one estimate, which has no variance. */
 static int check_pairs(const ds_gradients *g, ds_error *e)
@@ -297,7 +296,8 @@ static int check_pairs(const ds_gradients *g, ds_error *e)
         }
     }
     return g->wish.antithetic && least < LEAST
-               ? ds_gradients_refuse(g->settings, "antithetic", "two pairs are four samples, the fewest", e)
+               ? ds_gradients_refuse(g->settings, "antithetic",
+                                     "use at least two pairs, that is four samples", e)
                : 0;
 }
 
@@ -312,7 +312,8 @@ static int open_gradients(ds_gradients *g, const ds_settings *settings, ds_pool_
         return rc;
     }
     if (g->wish.reference > 0 && g->wish.reference < LEAST_REFERENCE) {
-        return ds_gradients_refuse(settings, "reference", "a long run has 40 samples or more; 0 = none", e);
+        return ds_gradients_refuse(settings, "reference", "a long run needs at least 40 samples; 0 = none",
+                                   e);
     }
     if (g->run.env[0] == '\0') {
         return ds_fail(e, DS_EXIT_USAGE,
@@ -353,7 +354,7 @@ static void close_gradients(ds_gradients *g)
     ds_run_options_clear(&g->run);
 }
 
-/* Many samples that were moved back into the box estimate another loss than the user may think. */
+/* Many clamped samples estimate a different loss than the user may expect. */
 static void warn(const ds_gradients *g)
 {
     double most = 0;
@@ -362,13 +363,13 @@ static void warn(const ds_gradients *g)
     }
     if (most > 0.05) {
         ds_log(DS_LOG_WARNING, NULL,
-               "up to %.0f %% of the samples lay outside of the bounds and were moved to them: the smoothed "
+               "up to %.0f %% of the samples were outside the bounds and were moved to them: the smoothed "
                "loss is that of the loss continued from its bounds",
                100 * most);
     }
 }
 
-/* A baseline that is missing leaves no sample of the zeroth order. */
+/* Without the baseline there are no zeroth-order samples. */
 static void warn_lossless(const ds_gradients *g)
 {
     uint64_t lossless = 0;
@@ -382,13 +383,12 @@ static void warn_lossless(const ds_gradients *g)
                      (unsigned long long)g->cells);
         }
         ds_log(DS_LOG_WARNING, NULL,
-               "%s has no loss (%s), so that baseline = center leaves no zeroth order there: take --baseline "
-               "mean",
+               "%s has no loss (%s), so baseline = center gives no zeroth order there: use --baseline mean",
                where, g->message);
     }
 }
 
-/* Errors below that of the long run cannot be told. */
+/* Errors below the error of the long run are unreliable. */
 static void warn_noisy(const ds_gradients *g)
 {
     uint64_t noisy = 0;
@@ -402,9 +402,9 @@ static void warn_noisy(const ds_gradients *g)
     }
     if (noisy > 0) {
         ds_log(DS_LOG_WARNING, NULL,
-               "the long run is no more exact than the best estimate at %llu of %llu places: errors and "
-               "biases mean little there; take a larger --reference, or --reference-order first where the "
-               "loss is continuous",
+               "the long run is no more precise than the best estimate at %llu of %llu places: errors and "
+               "biases mean little there; use a larger --reference, or --reference-order first if the loss "
+               "is continuous",
                (unsigned long long)noisy, (unsigned long long)g->cells);
     }
 }
@@ -414,7 +414,7 @@ static int write_results(const ds_gradients *g, const json_t *summary, ds_error 
     ds_error picture = {0, ""};
     int rc = ds_gradients_write(g, summary, e);
     if (rc == 0 && g->run.pictures && g->cells > 1 && ds_gradients_draw(g, &picture) != 0) {
-        ds_log(DS_LOG_WARNING, NULL, "no picture: %s", picture.text);
+        ds_log(DS_LOG_WARNING, NULL, "no figures: %s", picture.text);
     }
     return rc;
 }
@@ -440,7 +440,7 @@ int ds_gradients_make(const ds_settings *settings, const ds_gradients_request *q
         rc = *summary == NULL ? ds_no_memory(e) : 0;
         const int written = rc == 0 && g.run.out[0] != '\0';
         rc = written ? write_results(&g, *summary, e) : rc;
-        if (*summary != NULL && q->text) { /* also where the folder takes nothing */
+        if (*summary != NULL && q->text) { /* also if the folder could not be written */
             ds_gradients_print(&g, written && rc == 0);
         }
         if (rc == 0 && (double)g.failed > g.run.max_failed * (double)g.evaluations) {
@@ -451,7 +451,7 @@ int ds_gradients_make(const ds_settings *settings, const ds_gradients_request *q
         }
     }
     if (rc != 0 && g.made_folder) {
-        rmdir(g.run.out); /* where nothing is in it */
+        rmdir(g.run.out); /* if it is empty */
     }
     close_gradients(&g);
     return rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gradients_sample.c - see gradients_sample.h. */
+/* gradients_sample.c - estimates, and samples around a point (see gradients.h). Results do not depend on the
+ * number of workers, because they arrive in the order of the rows. */
 #include "config.h"
 
 #include "landscape/gradients.h"
@@ -11,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- estimate ---- */
+/* ---- moments and mixing ---- */
 
-/* see estimate.h. */
-
-/* Keeps the weights defined where both variances are 0; the value is that of the authors' program. */
+/* Keeps the weights defined if both variances are 0; the value of the authors' program. */
 #define SMALL_VARIANCE 1e-5
 
 const char *const ds_alpha_case_names[DS_ALPHA_CASES] = {"uncertain", "inside", "hit"};
@@ -120,7 +119,7 @@ int ds_empirical_bias_of(const double *z, uint64_t count, uint64_t n, const doub
         sorted[i] = distance[i] = ds_distance(z + i * n, centre, n);
     }
     ds_sample_sort(sorted, count);
-    double limit = sorted[inside - 1]; /* equal distances are all inside: beta gets smaller */
+    double limit = sorted[inside - 1]; /* points at the same distance are all inside: beta becomes smaller */
     memset(centre, 0, n * sizeof *centre);
     memset(zero, 0, n * sizeof *zero);
     for (uint64_t i = 0; i < count; i++) {
@@ -132,7 +131,7 @@ int ds_empirical_bias_of(const double *z, uint64_t count, uint64_t n, const doub
             centre[k] += (z[i * n + k] - centre[k]) / (double)taken;
         }
     }
-    if (taken == count) { /* the farthest samples are all as far as those of the event */
+    if (taken == count) { /* the farthest samples are no farther than those of the event */
         free(room);
         return 0;
     }
@@ -151,18 +150,20 @@ int ds_empirical_bias_of(const double *z, uint64_t count, uint64_t n, const doub
 
 enum { CHUNK_NUMBERS = 1 << 20, CHUNK_ROWS = 8192 };
 
-/* What a call of ds_sample() has in hand. */
+/* ---- samples ---- */
+
+/* State of a call of ds_sample(). */
 typedef struct batch {
     const ds_sampler *s;
     ds_sample_set *set;
     uint64_t n, from;     /* first row of the chunk */
     double *x;            /* rows x n */
-    unsigned char *moved; /* rows x n: was this number moved back into the box? */
-    uint64_t *key;        /* rows: noise of the environment */
+    unsigned char *moved; /* rows x n: was this number clamped to the box? */
+    uint64_t *key;        /* rows: noise keys of the environment */
     double *w, *z, *pair; /* n values each: noise, an estimate, the first of a pair */
-    int paired;           /* is `pair` one? */
-    double *loss;         /* of every row: INFINITY = none */
-    double *score, *base; /* actions: of every row */
+    int paired;           /* does `pair` hold one? */
+    double *loss;         /* per row; INFINITY = none */
+    double *score, *base; /* noise on actions: per row */
 } batch;
 
 static uint64_t rounded(const ds_sampler *s, uint64_t count)
@@ -201,17 +202,17 @@ static void close_batch(batch *b)
 
 /* ---- drawing ---- */
 
-/* The noise of row i, whose rows are drawn in their order: the second of a pair mirrors the first. */
+/* Draws the noise of row i; rows must be drawn in order: the second of a pair mirrors the first. */
 static void draw(const batch *b, ds_random *r, uint64_t i)
 {
     int mirrored = b->s->antithetic && i % 2 == 1;
     for (uint64_t k = 0; k < b->n; k++) {
         b->w[k] = mirrored ? -b->w[k] : b->s->sigma * ds_random_normal(r);
-        b->w[k] = b->s->scale[k] > 0 ? b->w[k] : 0; /* not where a variable is fixed */
+        b->w[k] = b->s->scale[k] > 0 ? b->w[k] : 0; /* fixed variables have none */
     }
 }
 
-/* Rows from..from + rows of points around x, inside of the box. */
+/* Draws rows from..from + rows of points around x, inside the box. */
 static void draw_points(batch *b, ds_random *r, uint64_t rows)
 {
     const ds_sampler *s = b->s;
@@ -230,7 +231,7 @@ static void draw_points(batch *b, ds_random *r, uint64_t rows)
     }
 }
 
-/* Rows at x whose noise the environment draws. */
+/* Draws rows at x, whose noise the environment adds. */
 static void draw_keys(batch *b, ds_random *r, uint64_t rows)
 {
     memset(b->moved, 0, rows * b->n);
@@ -240,16 +241,16 @@ static void draw_keys(batch *b, ds_random *r, uint64_t rows)
     }
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-/* A first-order sample; `usable` = it is one. Of a pair both have to be. */
+/* Takes a first-order sample, if `usable`. Of a pair both must be usable. */
 static void take_first(batch *b, uint64_t row, const double *grad, int usable)
 {
     ds_sample_set *set = b->set;
     const int pairs = b->s->antithetic && !b->s->actions;
     const unsigned char *moved = b->moved + (row - b->from) * b->n;
     for (uint64_t k = 0; usable && k < b->n; k++) {
-        b->z[k] = moved[k] ? 0.0 : grad[k] * b->s->scale[k]; /* outside of the box f does not change */
+        b->z[k] = moved[k] ? 0.0 : grad[k] * b->s->scale[k]; /* outside the box f does not change */
     }
     if (usable && set->keep != NULL && set->kept < set->keep_rows) {
         memcpy(set->keep + set->kept++ * b->n, b->z, b->n * sizeof *b->z);
@@ -304,16 +305,15 @@ static int take(void *ctx, uint64_t i, const ds_answer *a, const double *grad, c
     return 0;
 }
 
-/* ---- the zeroth order, when all losses are known ---- */
+/* ---- the zeroth order, once all losses are known ---- */
 
-/* The mean of the finite losses, of all rows. */
+/* Mean of all finite losses. */
 static double mean_loss(const ds_sample_set *set)
 {
     return set->loss.count > 0 ? set->loss.mean[0] : (double)NAN;
 }
 
-/* The mean of the losses of the other rows: the row itself would make a bias, and so would the one that
- * mirrors it. */
+/* Mean of the losses of the other rows: the row itself and its mirror image would cause a bias. */
 static double mean_of_others(const batch *b, uint64_t row)
 {
     double count = (double)b->set->loss.count, sum = mean_loss(b->set) * count - b->loss[row];
@@ -326,7 +326,7 @@ static double mean_of_others(const batch *b, uint64_t row)
     return sum / count;
 }
 
-/* What is taken off the loss of a row. */
+/* What is subtracted from the loss of a row. */
 static double baseline_of(const batch *b, uint64_t row)
 {
     switch (b->s->baseline) {
@@ -339,7 +339,7 @@ static double baseline_of(const batch *b, uint64_t row)
     }
 }
 
-/* The zeroth-order sample of a row whose noise is in b->w; 0 = there is none. */
+/* The zeroth-order sample of a row whose noise is in b->w; returns 0 if there is none. */
 static int zeroth_sample(batch *b, uint64_t row, double *z)
 {
     const ds_sampler *s = b->s;
@@ -364,7 +364,7 @@ static void take_zeroth(batch *b)
     ds_random r = ds_random_open(b->s->seed, b->set->stream, b->set->index);
     for (uint64_t i = 0; i < all; i++) {
         if (!b->s->actions) {
-            draw(b, &r, i); /* the same numbers again */
+            draw(b, &r, i); /* repeats the same random numbers */
         }
         if (!pairs) {
             if (zeroth_sample(b, i, b->z)) {
@@ -381,7 +381,7 @@ static void take_zeroth(batch *b)
     }
 }
 
-/* ---- a set ---- */
+/* ---- a set of samples ---- */
 
 static int evaluate(batch *b, uint64_t rows_max, ds_error *e)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_internal.h - the state of a landscape, shared by the files of its engine: landscape_run.c (life),
- * landscape_evaluate.c (points of the slice), landscape_survey.c (what is asked), and those that write
- * results. */
+/* landscape.h - the loss and its gradient on a slice through the box of an environment: evaluated by the
+ * worker pool, recorded like a run (landscape.sqlite), measured, described and drawn.
+ *
+ * Rows of the record have three values. For a point of the slice x is its two coordinates and 0; for a random
+ * point of the box x is its number, 0 and 1. grad, if requested, is the derivatives along both axes and the
+ * norm of the whole gradient in widths of the box. */
 #ifndef DS_LANDSCAPE_LANDSCAPE_H
 #define DS_LANDSCAPE_LANDSCAPE_H
 
@@ -14,41 +17,33 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* ---- landscape ---- */
 
-/* the loss and its gradient on a slice through the box of an environment: evaluated by the
- * worker pool, recorded like a run (landscape.sqlite), measured, described and drawn.
- *
- * Rows of the record have three values: x is the two coordinates on the slice and 0, or of a random point of
- * the box its number, 0 and 1; grad, where it was asked
- * for, the derivatives along both axes and the norm of the whole gradient in widths of the box. */
 
-/* What is wanted besides the settings. */
+/* A request besides the settings. */
 typedef struct ds_landscape_request {
     const char *folder;
-    const char *const *path; /* folders of runs that are drawn on the slice */
+    const char *const *path; /* folders of runs to draw on the slice */
     size_t paths;
-    const char *marks; /* table of points that are drawn on it; NULL: those of the folder */
-    int text;          /* print the text for people on stdout, */
-    int advise;        /* or of it only the verdict and what to do about it */
+    const char *marks; /* table of points to draw on it; NULL = the points kept in the folder */
+    int text;          /* print text on stdout: */
+    int advise;        /* only verdict and advice */
 } ds_landscape_request;
 
-/* Surveys a slice from settings [run], [env], [landscape] into a new folder. On return *summary (owned by the
- * caller) is NULL where nothing was measured. 0 or an exit status; 130 and 143: stopped by a signal, and
- * saved. */
+/* Surveys a slice from settings [run], [env], [landscape] into a new folder. *summary, owned by the caller,
+ * is NULL if nothing was measured. Returns 0 or an exit status; 130 and 143: stopped by a signal, with all
+ * evaluations saved. */
 int ds_landscape_start(const ds_settings *settings, const ds_landscape_request *q, json_t **summary,
                        ds_error *e);
 
-/* Goes on with the landscape in a folder, or, where it is complete, measures and draws it again. `overrides`:
+/* Continues the landscape in a folder, or measures and draws it again if it is complete. `overrides`:
  * settings of [run] that do not change results. */
 int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request *q, json_t **summary,
                         ds_error *e);
 
-/* ---- landscape_run ---- */
+/* ---- options: which slice, and what is measured ---- */
 
-/* section [landscape]: which slice, and what is measured on it. */
 
-/* The schema; the names are also the flags of `dshost landscape`. */
+/* The schema; its names are also flags of `dshost landscape`. */
 extern const ds_param *const ds_landscape_schema[];
 
 enum { DS_GRADIENT_AUTO = 0, DS_GRADIENT_YES = 1, DS_GRADIENT_NO = 2 };
@@ -63,9 +58,9 @@ typedef struct ds_landscape_options {
     ds_params *params;             /* owns the texts */
 } ds_landscape_options;
 
-enum { DS_POINT_OUTSIDE = 255 }; /* outcome of a point outside of the box: it is not evaluated */
+enum { DS_POINT_OUTSIDE = 255 }; /* outcome of a point outside the box, which is not evaluated */
 
-/* One answer. NAN where there is no number. */
+/* One result; NAN = none. */
 typedef struct ds_slice_value {
     double loss;
     double grad[DS_SLICE_DIMS]; /* per unit of the axis */
@@ -78,17 +73,16 @@ typedef struct ds_run_path {
     char *folder;
     uint64_t count;
     double *c;        /* count x 2 */
-    double *distance; /* from the slice, as a share of the box's diagonal */
+    double *distance; /* from the slice, relative to the box's diagonal */
     double *loss;     /* +INFINITY = none */
     char title[80];
 } ds_run_path;
 
-/* Points of others that are drawn on the slice: a coordinate and a loss on a line, two coordinates on
- * a plane. */
+/* Third-party points drawn on the slice: a coordinate and a loss on a line, two coordinates on a plane. */
 enum { DS_MARKS_MAX = 3, DS_MARK_NAME = 80 };
 typedef struct ds_mark_point {
     double xy[2];
-    int percent; /* the loss in percent of the largest one on the slice */
+    int percent; /* the loss in percent of the largest on the slice */
 } ds_mark_point;
 typedef struct ds_mark {
     char name[DS_MARK_NAME];
@@ -96,12 +90,14 @@ typedef struct ds_mark {
     ds_mark_point *point;
 } ds_mark;
 
-/* Norms of the gradient by the variables of each moment, in widths of the box, over some points. */
+/* Norms of the gradient by the variables of each moment of the episode, in widths of the box, over some
+ * points. */
 typedef struct ds_time_measure {
-    uint64_t blocks; /* moments; 0 = the environment does not tell */
+    uint64_t blocks; /* moments; 0 = not known for this environment */
     uint64_t points;
-    double *low, *median, *high; /* blocks values each, in one allocation at `low` */
-    double growth;               /* of the median: first tenth of the episode over the last one */
+    double *low, *median, *high; /* blocks values each; one allocation at `low` */
+    /* ratio of the median in the first tenth of the episode to that in the last */
+    double growth;
 } ds_time_measure;
 
 typedef struct ds_landscape {
@@ -123,50 +119,48 @@ typedef struct ds_landscape {
     size_t marks;
 } ds_landscape;
 
-/* landscape_survey.c: everything that is evaluated, and the measures. As ds_landscape_ask(). */
+/* landscape_survey.c: evaluates everything and fills the measures. Returns 0, an exit status, or
+ * DS_POOL_STOPPED. */
 int ds_landscape_survey(ds_landscape *l, ds_error *e);
 uint64_t ds_landscape_planned(const ds_landscape *l);
 
-/* landscape_time.c: fills l->time. As ds_landscape_ask(). */
+/* Fills l->time. Returns like ds_landscape_survey(). */
 int ds_landscape_time(ds_landscape *l, ds_error *e);
 
-/* The grid as arrays of their own: loss, g0, g1, norm, of `points` values each in one block to be freed. NULL
+/* The grid as separate arrays loss, g0, g1, norm of `points` values each in one block, to be freed; NULL
  * without memory. */
 double *ds_landscape_field(const ds_landscape *l, ds_field *out);
 
-/* landscape_report.c: summary.json; and the text for people. */
+/* landscape_report.c: summary.json, the text, and grid.csv, samples.csv, landscape.npz. */
 json_t *ds_landscape_summary(const ds_landscape *l);
 void ds_landscape_print(const ds_landscape *l, FILE *f);
 void ds_landscape_print_advice(const ds_landscape *l, FILE *f); /* verdict and advice alone */
 
-/* landscape_files.c: grid.csv, samples.csv, landscape.npz. */
 int ds_landscape_write_files(const ds_landscape *l, ds_error *e);
 
 /* landscape_pictures.c: landscape.png/.svg, gradient.png/.svg and time.png/.svg. */
 int ds_landscape_draw(const ds_landscape *l, ds_error *e);
 
-/* landscape_page.c: landscape.html, with the pictures that are in the folder. */
+/* landscape_page.c: landscape.html, with the figures in the folder. */
 int ds_landscape_page(const ds_landscape *l, ds_error *e);
 
-/* landscape_scale.c: how losses are mapped to colours: DS_SCALE_LINEAR or DS_SCALE_LOG, and where the scale
- * is cut, NAN where it is not. */
+/* The colour scale of losses: DS_SCALE_LINEAR or DS_SCALE_LOG, and its upper limit if it is cut, else NAN. */
 int ds_landscape_loss_scale(const ds_landscape *l, double *high);
 
-/* landscape_run_path.c: projects the runs in the folders onto the slice. */
+/* landscape_marks.c: projects runs onto the slice. */
 int ds_landscape_read_trails(ds_landscape *l, const char *const *folders, size_t count, ds_error *e);
 void ds_landscape_free_trails(ds_landscape *l);
 
-/* landscape_marks.c: reads points from a table, or (NULL) those that the folder keeps, if any. The slice is
- * open. 0 or an exit status. */
+/* Reads third-party points from a table, or (NULL) those kept in the folder, if any. The slice must be open.
+ * Returns 0 or an exit status. */
 int ds_landscape_read_marks(ds_landscape *l, const char *path, ds_error *e);
 int ds_landscape_write_marks(const ds_landscape *l, ds_error *e); /* marks.csv */
 json_t *ds_landscape_marks_json(const ds_landscape *l);
 double ds_mark_value(const ds_landscape *l, const ds_mark_point *p); /* the loss, or the second coordinate */
 void ds_landscape_free_marks(ds_landscape *l);
 
-/* ---- page_texts ---- */
 
-/* style sheet and script of landscape.html, made of tools/landscape/page/ by page_files.sh. */
+/* The style sheet and script of landscape.html, generated by page_files.sh from tools/landscape/page/. */
 
 extern const char *const ds_page_landscape_css[];
 extern const char *const ds_page_landscape_js[];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_marks.c - points of others, such as published ones, that are drawn on a slice: read from a table,
- * kept in the folder as marks.csv. */
+/* landscape_marks.c - what is drawn on a slice: third-party points, such as published ones, read from a table
+ * and kept in the folder as marks.csv; and the evaluations of runs, projected onto the slice. */
 #include "config.h"
 
 #include "base/file.h"
@@ -23,7 +23,7 @@ static int bad_line(const ds_landscape *l, const char *path, unsigned line, cons
                    l->slice.dims == 1 ? "VALUE (a loss, or 50% of the largest one)" : "COORDINATE");
 }
 
-/* The series of this name; NULL where there are too many. */
+/* The series of this name; NULL if there are too many. */
 static ds_mark *series(ds_landscape *l, const char *name)
 {
     for (size_t k = 0; k < l->marks; k++) {
@@ -66,26 +66,26 @@ static int take_line(ds_landscape *l, char *text, const char *path, unsigned lin
     *second++ = '\0';
     char *first = strrchr(text, ',');
     if (first == NULL || first == text) {
-        return bad_line(l, path, line, "no name, or only one number", e);
+        return bad_line(l, path, line, "a name and two numbers are needed", e);
     }
     *first++ = '\0';
     xy[0] = strtod(first, &end);
     if (end == first || *end != '\0' || !isfinite(xy[0])) {
         return bad_line(l, path, line,
-                        plane ? "the first coordinate is no number" : "the coordinate is no number", e);
+                        plane ? "the first coordinate is not a number" : "the coordinate is not a number", e);
     }
     xy[1] = strtod(second, &end);
     const int percent = *end == '%' && !plane;
     if (end == second || end[percent] != '\0' || !isfinite(xy[1])) {
         return bad_line(l, path, line,
-                        plane ? "the second coordinate is no number" : "the value is no number", e);
+                        plane ? "the second coordinate is not a number" : "the value is not a number", e);
     }
     if (strlen(text) >= DS_MARK_NAME) {
         return bad_line(l, path, line, "the name is too long", e);
     }
     ds_mark *m = series(l, text);
     if (m == NULL) {
-        return ds_fail(e, DS_EXIT_CONFIG, "%s:%u: more than %d names: give fewer", path, line, DS_MARKS_MAX);
+        return ds_fail(e, DS_EXIT_CONFIG, "%s:%u: more than %d names: use fewer", path, line, DS_MARKS_MAX);
     }
     return append(m, xy, percent) == 0 ? 0 : ds_fail(e, DS_EXIT_MEMORY, "out of memory for %s", path);
 }
@@ -164,9 +164,7 @@ void ds_landscape_free_marks(ds_landscape *l)
     l->marks = 0;
 }
 
-/* ---- landscape_run_path ---- */
-
-/* the evaluations of a run, projected onto a slice. */
+/* ---- runs ---- */
 
 static int read_rows(const ds_landscape *l, ds_store *store, ds_run_path *t, ds_error *e)
 {
@@ -215,7 +213,7 @@ static int read_trail(const ds_landscape *l, const char *folder, ds_run_path *t,
     t->folder = strdup(folder);
     int rc = t->folder == NULL ? ds_fail(e, DS_EXIT_MEMORY, "out of memory")
              : !ds_folder_has_run(folder)
-                 ? ds_fail(e, DS_EXIT_CONFIG, "%s: there is no run (no run.sqlite)", what)
+                 ? ds_fail(e, DS_EXIT_CONFIG, "%s holds no run (there is no run.sqlite)", what)
                  : ds_result_whole(folder, &store, e);
     rc = rc != 0 ? rc
                  : ds_provenance_compare(store, what, l->session.env_module->id, l->session.env->params, e);
@@ -234,9 +232,10 @@ int ds_landscape_read_trails(ds_landscape *l, const char *const *folders, size_t
 {
     int rc = 0;
     if (count > 0 && l->slice.dims < 2) {
-        return ds_fail(e, DS_EXIT_USAGE,
-                       "--path %.200s: a run is drawn on a plane, this slice is a line: give a second axis",
-                       folders[0]);
+        return ds_fail(
+            e, DS_EXIT_USAGE,
+            "--path %.200s: a run is drawn on a plane, but this slice is a line: name a second axis",
+            folders[0]);
     }
     l->trail = calloc(count + 1, sizeof *l->trail);
     if (l->trail == NULL) {

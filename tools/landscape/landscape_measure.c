@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_loss.c - range, plateaus, steep places and turning points of a grid of losses. */
+/* landscape_measure.c - measures of losses and gradients on a grid (see landscape_measure.h). */
 #include "config.h"
 
 #include "landscape/landscape_measure.h"
@@ -15,7 +15,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Value at share q of a sorted sample, between neighbours linear. */
+/* Quantile q of a sorted sample, linear between neighbours. */
 static double quantile(const double *v, uint64_t n, double q)
 {
     double at = q * (double)(n - 1);
@@ -45,13 +45,13 @@ ds_spread ds_spread_of(double *v, uint64_t count)
     return s;
 }
 
-/* Follows a line up and down; a way back of less than `depth` is no turn. */
+/* Follows a line up and down; reversals of less than `depth` are not turns. */
 typedef struct walk {
     int direction;    /* 1 up, -1 down, 0 not known yet */
     double low, high; /* since the last turn */
 } walk;
 
-/* One step to `here`; 1 = a turn. */
+/* One step to `here`; returns 1 for a turn. */
 static int turns(walk *w, double here, double depth)
 {
     int turned = 0;
@@ -67,13 +67,13 @@ static int turns(walk *w, double here, double depth)
     return turned;
 }
 
-/* What one line of points says: n points, `stride` apart. */
+/* Measures one line of n points with the given stride. */
 static double measure_line(const double *loss, uint64_t n, uint64_t stride, double range, double largest,
                            ds_axis_measure *m)
 {
     double low = INFINITY, high = -INFINITY, variation = 0;
     walk w = {0, INFINITY, -INFINITY};
-    uint64_t row = 0; /* points in a row that have a loss */
+    uint64_t row = 0; /* consecutive points with a loss */
     for (uint64_t k = 0; k < n; k++) {
         double here = loss[k * stride];
         if (!isfinite(here)) {
@@ -184,17 +184,17 @@ uint64_t ds_measure_steep(const ds_field *f, double range, ds_pair *out, uint64_
     return taken;
 }
 
-/* ---- landscape_basins ---- */
+/* ---- basins ---- */
 
-/* counts the basins of a grid of losses by flooding it from below: where two floods
- * meet, the shallower basin ends, and how deep it was tells whether it counts. */
+/* The grid is flooded from below. Where two floods meet, the shallower basin ends, and counts if it was deep
+ * enough. */
 
 typedef struct flood {
     const ds_field *f;
     uint64_t *order;  /* points with a loss, lowest first */
-    uint64_t *parent; /* of the set of points that flooded together; NONE = dry */
-    uint64_t *bottom; /* point where a descent from here ends; at a bottom: itself */
-    uint64_t *into;   /* of a bottom: the bottom that took it over because it was shallow, else itself */
+    uint64_t *parent; /* of the set of flooded points; NONE = dry */
+    uint64_t *bottom; /* where a descent from this point ends; of a bottom: itself */
+    uint64_t *into;   /* of a bottom: the bottom that absorbed it because it was shallow, else itself */
     uint64_t *near;   /* room for the neighbours of a point */
     uint64_t count;
 } flood;
@@ -231,7 +231,7 @@ static int sort_points(flood *w, uint64_t points)
     return 0;
 }
 
-/* The bottom of the set that a point belongs to. */
+/* The bottom of a point's set. */
 static uint64_t find(flood *w, uint64_t k)
 {
     while (w->parent[k] != k) {
@@ -241,7 +241,7 @@ static uint64_t find(flood *w, uint64_t k)
     return k;
 }
 
-/* The points around k that have a loss; *holes = of the others, those on the grid. */
+/* The points around k with a loss; *holes = the number of others on the grid. */
 static uint64_t around(const ds_field *f, uint64_t k, uint64_t *out, int *holes)
 {
     const int64_t x = (int64_t)(k % f->count[0]), y = (int64_t)(k / f->count[0]);
@@ -264,14 +264,14 @@ static uint64_t around(const ds_field *f, uint64_t k, uint64_t *out, int *holes)
     return n;
 }
 
-/* How far neighbours lie apart at most. */
+/* Largest distance of neighbours. */
 static int64_t reach(uint64_t count)
 {
     return count < DS_BRIDGED ? 1 : (int64_t)(count / DS_BRIDGED);
 }
 
-/* Points of one quadrant such that no other one with a loss lies in the rectangle between k and them: at most
- * one in each column, each nearer to the row of k than those before. */
+/* Points of one quadrant with no other point with a loss in the rectangle between them and k: at most one per
+ * column, each nearer to the row of k than the previous. */
 static uint64_t beyond(const ds_field *f, uint64_t k, int64_t right, int64_t up, uint64_t *out)
 {
     const int64_t w = (int64_t)f->count[0], h = (int64_t)f->count[1], x = (int64_t)k % w, y = (int64_t)k / w;
@@ -290,8 +290,7 @@ static uint64_t beyond(const ds_field *f, uint64_t k, int64_t right, int64_t up,
     return n;
 }
 
-/* The points around k, and where some of them have no loss also those behind these holes. The relation is
- * mutual. */
+/* The points around k, and, where these have no loss, those beyond the holes. The relation is symmetric. */
 static uint64_t neighbours(const ds_field *f, uint64_t k, uint64_t *out)
 {
     int holes = 0;
@@ -307,8 +306,8 @@ static uint64_t neighbours_most(const ds_field *f)
     return 8 + 4 * (uint64_t)(reach(f->count[0]) + 1);
 }
 
-/* Water reaches point k: joins the sets around it. Bottoms are ordered as in `order`, so that the lower one
- * of two is the one with the lower loss, or the smaller number. */
+/* Floods point k: joins the sets around it. Bottoms are numbered as in `order`, so the lower of two has the
+ * lower loss, or the smaller number. */
 static void wet(flood *w, uint64_t k, double depth, ds_basin_measure *out)
 {
     const uint64_t *near = w->near;
@@ -366,7 +365,7 @@ int ds_measure_basins(const ds_field *f, double range, ds_basin_measure *out)
     for (uint64_t k = 0; k < w.count; k++) {
         wet(&w, w.order[k], DS_DEPTH * range, out);
     }
-    /* Sets that never met, with a wide region without a loss between them, are basins of their own. */
+    /* Sets that never met, separated by a wide region without losses, are separate basins. */
     uint64_t drained = 0;
     for (uint64_t k = 0; k < w.count; k++) {
         uint64_t p = w.order[k], b = w.bottom[p];
@@ -387,12 +386,10 @@ int ds_measure_basins(const ds_field *f, double range, ds_basin_measure *out)
     return 0;
 }
 
-/* ---- landscape_gradient ---- */
+/* ---- gradients against differences ---- */
 
-/* gradients on a grid against differences of the losses around them, and against
- * finite differences of several steps. */
 
-/* Collects one comparison after the other. */
+/* Collects comparisons. */
 typedef struct judge {
     ds_agreement *out;
     int dims;
@@ -405,7 +402,7 @@ static double length(const double *v, int dims)
     return dims > 1 ? hypot(v[0], v[1]) : fabs(v[0]);
 }
 
-/* hypot() keeps large values from overflowing; so does dividing first here. */
+/* hypot() avoids overflow for large values; so does dividing first here. */
 static double cosine(const double *a, const double *b, int dims)
 {
     double la = length(a, dims), lb = length(b, dims);
@@ -414,8 +411,8 @@ static double cosine(const double *a, const double *b, int dims)
     return fmax(-1, fmin(1, c));
 }
 
-/* Gradient g against difference d, both scaled. Where the loss does not change there is nothing to compare.
- */
+/* Compares gradient g with difference d, both scaled. Where the loss does not change there is nothing to
+ * compare. */
 static void compare(judge *j, const double *g, const double *d)
 {
     ds_agreement *a = j->out;
@@ -456,7 +453,7 @@ static void close_judge(judge *j)
     free(j->cosine);
 }
 
-/* Scaled derivatives of point k; 0 = it has none. */
+/* Scaled derivatives of point k; returns 0 if it has none. */
 static int gradient_at(const ds_field *f, uint64_t k, double g[2])
 {
     g[0] = f->g[0][k] * f->width[0];
@@ -502,7 +499,7 @@ static void count_turns(const ds_field *f, uint64_t k, double range, ds_gradient
     }
 }
 
-/* From where on a scaled derivative has exploded: nowhere where the loss is constant, as there is no R. */
+/* Size from which on a scaled derivative has exploded; infinite for a constant loss, which has no R. */
 static double find_limit(const ds_field *f, double range)
 {
     double largest = 0;
@@ -556,11 +553,11 @@ int ds_measure_gradient(const ds_field *f, double range, ds_gradient_measure *ou
     return 0;
 }
 
-/* ---- several steps ---- */
+/* ---- differences of several steps ---- */
 
-/* Have the differences converged? Told by the two finest steps whose round-off is small: a saw-tooth has
- * another slope, which also looks converged, over coarser ones. `out` gets the finer difference, *noise its
- * round-off, *known = there were two steps. */
+/* Have the differences converged? Decided by the two finest steps with small round-off: over coarser steps a
+ * saw-tooth has another slope, which also looks converged. `out` receives the finer difference, *noise its
+ * round-off, *known whether there were two such steps. */
 static int converged(const ds_samples *s, uint64_t m, double out[2], double *noise, int *known)
 {
     const double *d = s->d + m * (uint64_t)s->steps * 2;
@@ -575,7 +572,7 @@ static int converged(const ds_samples *s, uint64_t m, double out[2], double *noi
         const double gap[2] = {a[0] - b[0], a[1] - b[1]};
         double rounding = 8 * DBL_EPSILON * fabs(s->loss[m]) / s->step[k + 1];
         double miss = length(gap, s->dims), size = fmax(la, lb);
-        if (*known == 0) { /* the finest ones: what they say where all is round-off */
+        if (*known == 0) { /* use the finest ones, although all are round-off */
             memcpy(out, b, 2 * sizeof *out);
             *noise = rounding;
             flat = miss <= rounding;

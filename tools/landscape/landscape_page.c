@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_page.c - landscape.html: the pictures of a slice, which a script of the page makes answer, the
- * surface that it draws, and the report in words. Without scripts the pictures are those of the folder. */
+/* landscape_page.c - landscape.html: the figures of a slice, made interactive by a script, the surface that
+ * it draws, and the report as text. Without scripts the figures are the same as in the folder. */
 #include "config.h"
 
 #include "base/file.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Grid points along a side of which the page has the values; of more every so many-th. */
+/* Most grid points per side whose values the page has; larger grids are thinned. */
 enum { SIDE_MOST = 256, LINE_MOST = 5000, PATH_MOST = 2000 };
 
 static uint64_t stride_of(const ds_slice *s, int axis)
@@ -24,7 +24,7 @@ static uint64_t stride_of(const ds_slice *s, int axis)
     return (s->count[axis] + most - 1) / most;
 }
 
-/* What is taken of an axis; the last point is another one's neighbour where the stride does not fit. */
+/* Points taken along an axis; the last one has a shorter distance if the stride does not fit. */
 static uint64_t taken(const ds_slice *s, int axis)
 {
     return (s->count[axis] - 1) / stride_of(s, axis) + 1;
@@ -56,7 +56,7 @@ static json_t *floats(const ds_landscape *l, const double *value)
     return out;
 }
 
-/* Coordinate of the last point that is taken. */
+/* Coordinate of the last point taken. */
 static double end_of(const ds_slice *s, int axis)
 {
     const double step =
@@ -124,7 +124,7 @@ static json_t *data_of(const ds_landscape *l)
     return out;
 }
 
-/* A picture of the folder as a part of the page; one that is not there is left out. */
+/* Embeds a figure of the folder, if it exists. */
 static void put_picture(const ds_landscape *l, FILE *f, const char *name, const char *about)
 {
     char *svg, *png, file[40];
@@ -135,7 +135,7 @@ static void put_picture(const ds_landscape *l, FILE *f, const char *name, const 
     char *text = NULL;
     size_t size = 0;
     FILE *m = open_memstream(&text, &size);
-    /* An SVG with the lines of a very rugged slice may be larger than a page takes: then its PNG. */
+    /* The SVG of a very rugged slice may exceed the limit; then its PNG is used. */
     const int shown =
         m != NULL && svg != NULL && png != NULL && (ds_html_svg(m, svg, about) || ds_html_png(m, png, about));
     if (m != NULL && fclose(m) == 0 && shown) {
@@ -156,7 +156,7 @@ static void put_picture(const ds_landscape *l, FILE *f, const char *name, const 
     free(png);
 }
 
-/* What `dshost landscape` has printed. */
+/* The text that `dshost landscape` prints. */
 static void put_report(const ds_landscape *l, FILE *f)
 {
     char *text = NULL;
@@ -176,29 +176,25 @@ static void put_report(const ds_landscape *l, FILE *f)
     free(text);
 }
 
-/* What the words of the report mean. */
+/* Explains the terms of the report. */
 static void put_glossary(FILE *f)
 {
     static const char *const word[][2] = {
-        {"slice",
-         "the line or plane through the box on which the loss is measured; other variables stay where the "
-         "slice is centred"},
-        {"basin",
-         "points of the grid from which walking downhill leads to one minimum. Minima less than 1 % of the "
-         "range deep are not counted. The number is that of the grid: a finer one may find more"},
+        {"slice", "the line or plane through the box on which the loss is measured; other variables have the "
+                  "values of the centre"},
+        {"basin", "grid points from which descending leads to the same minimum. Minima less than 1 % of the "
+                  "range deep are not counted. A finer grid may find more basins"},
         {"turns",
-         "how often the loss along a line changes between falling and rising by more than 1 % of its range"},
-        {"plateau", "neighbouring points with the same loss: no direction to go"},
+         "how often the loss along a line changes between falling and rising, by more than 1 % of its range"},
+        {"plateau", "neighbouring points with equal losses: no direction to follow"},
         {"jump", "a difference between neighbours that does not shrink with their distance"},
         {"rugged", "many turns or basins: single descents end in one of many minima"},
-        {"trend",
-         "the difference of the loss across cells of the grid, which a search with large steps follows"},
-        {"wrong way", "the gradient points uphill of the trend"},
-        {"cosine, ratio",
-         "angle and size of the gradient compared with a difference quotient of that step: 1 and 1 "
-         "where they agree"},
-        {"exploding", "a gradient far larger than the differences on the slice, as chaotic motion has it"},
-        {"zero, missing", "the gradient is 0, or there is a loss but no gradient"},
+        {"trend", "the difference of the loss across grid cells, which a search with large steps follows"},
+        {"wrong way", "the gradient points uphill according to the trend"},
+        {"cosine, ratio", "angle and size of the gradient compared with the difference quotient of that "
+                          "step; both are 1 if they agree"},
+        {"exploding", "a gradient far larger than the differences on the slice, as in chaotic motion"},
+        {"zero, missing", "the gradient is 0; there is a loss but no gradient"},
     };
     fputs("<h2>Words</h2>\n<dl>\n", f);
     for (size_t k = 0; k < sizeof word / sizeof *word; k++) {

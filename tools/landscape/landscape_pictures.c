@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_pictures.c - the pictures of a landscape: losses with arrows, sizes of gradients, or three panels
- * over a line. */
+/* landscape_pictures.c - the figures of a landscape: losses with arrows, sizes of gradients, or three panels
+ * over a line; gradients through time. */
 #include "config.h"
 
 #include "landscape/landscape.h"
@@ -16,19 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- landscape_scale ---- */
-
-/* how losses of a slice are mapped to colours, in pictures and pages alike. */
+/* ---- colour scale of losses, for figures and the page ---- */
 
 int ds_landscape_loss_scale(const ds_landscape *l, double *high)
 {
     const ds_spread *v = &l->measures.loss.loss;
     *high = NAN;
-    /* Values over more than two decades need a logarithm. */
+    /* Values over more than two decades need a logarithmic scale. */
     if (v->min > 0 && v->max > 100 * v->min && v->median < 0.15 * v->max) {
         return DS_SCALE_LOG;
     }
-    /* A few exploded losses would leave one colour for all the others. */
+    /* A few exploded losses would leave one colour for all others. */
     if (v->max - v->q90 > 20 * (v->q90 - v->min) && v->q90 > v->min) {
         *high = v->q90 + (v->q90 - v->min);
     }
@@ -38,7 +36,7 @@ int ds_landscape_loss_scale(const ds_landscape *l, double *high)
 #define DOT "\xc2\xb7"
 #define TIMES "\xc3\x97"
 
-/* What both pictures of a slice show besides the field. */
+/* Common parts of the figures of a slice. */
 typedef struct sheet {
     const ds_landscape *l;
     ds_field f;
@@ -47,7 +45,7 @@ typedef struct sheet {
     double *extra; /* one value per point */
     char text[DS_MAP_LINES][160];
     const char *line[DS_MAP_LINES];
-    int lines, loss_lines; /* the first ones are about the loss */
+    int lines, loss_lines; /* the first ones describe the loss */
     char title[500], subtitle[400];
 } sheet;
 
@@ -62,7 +60,7 @@ static void set_title(sheet *s, const char *what)
 
 static int no_memory(ds_error *e)
 {
-    return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the pictures");
+    return ds_fail(e, DS_EXIT_MEMORY, "out of memory for the figures");
 }
 
 static void add_line(sheet *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -156,7 +154,7 @@ static void describe_gradient(sheet *s)
     }
 }
 
-/* Which cells have no value, which gradients point uphill. */
+/* Marks cells without a value, and gradients that point uphill. */
 static void classify(sheet *s)
 {
     const ds_landscape *l = s->l;
@@ -267,13 +265,13 @@ static int make_trail(const ds_run_path *t, trails *out)
     if (off > 0.005 && n_name > 0) {
         snprintf(out->name[k] + n_name, sizeof out->name[k] - (size_t)n_name, ", %.0f %% off", 100 * off);
     }
-    /* Orange and after it: blue and green are colours of the map. */
+    /* Starts with orange: the map uses blue and green. */
     static const uint32_t order[TRAILS_MAX] = {5, 3, 1, 4, 6, 0, 2};
     out->path[k] = (ds_map_path){out->name[k], xy, n, weight, on_line, ds_color_series(order[k], 1)};
     return 0;
 }
 
-/* Points of others: none of a path. */
+/* Third-party points, as a path without lines. */
 static int make_marks(const ds_mark *m, int number, trails *out)
 {
     const int k = out->count;
@@ -334,7 +332,7 @@ static int has_cells(const sheet *s, uint8_t kind)
     return memchr(s->cell, kind, ds_slice_points(&s->l->slice)) != NULL;
 }
 
-/* What lies under the arrows, and the cells without a colour. */
+/* Explains signs without arrows, and cells without a colour. */
 static void explain_cells(const sheet *s, ds_map *m, const char *failed)
 {
     explain(m, has_cells(s, DS_CELL_FLAT), DS_SIGN_FLAT, "zero gradient");
@@ -436,7 +434,7 @@ static int draw_sizes(sheet *s, ds_error *e)
 
 /* ---- lines ---- */
 
-/* Derivatives per unit of the axis: gradient, red where it points uphill, and the trend of the grid. */
+/* Fills derivatives per unit of the axis: gradient, red where it points uphill, and the trend of the grid. */
 static void fill_line(sheet *s, double *x, double *uphill, double *trend)
 {
     for (uint64_t k = 0; k < s->f.count[0]; k++) {
@@ -461,7 +459,7 @@ static uint64_t fill_samples(const ds_landscape *l, double *x, double *d, int st
     return m->count;
 }
 
-/* Slopes that differ by more than a decade need a logarithm. */
+/* Slopes that span more than a decade need a logarithmic scale. */
 static int slope_kind(const ds_panel *p)
 {
     double low = 0, high = 0;
@@ -469,14 +467,14 @@ static int slope_kind(const ds_panel *p)
     return fmax(fabs(low), fabs(high)) > 12 * p->linear ? DS_SCALE_SYMLOG : DS_SCALE_LINEAR;
 }
 
-/* Of a first curve over all points. */
+/* A panel whose first curve has all points. */
 static ds_panel panel_of(const char *label, int kind, double linear, ds_panel_curve first)
 {
     return (ds_panel){label, kind, linear, NAN, NAN, {first}, 1};
 }
 
-/* Points of others as curves of dots beside the loss; the coordinates are theirs to free, NULL
- * without memory. */
+/* Third-party points as curves of dots in the loss panel. The coordinates are to be freed; NULL without
+ * memory. */
 static double *mark_losses(const ds_landscape *l, ds_panel *p)
 {
     uint64_t all = 1;
@@ -544,7 +542,7 @@ static int draw_line(sheet *s, ds_error *e)
         difference->curve[difference->curves++] =
             (ds_panel_curve){name, sample, sample + l->samples.count, n, green, DS_CURVE_DOTS, 2.6};
     }
-    /* One scale for both, so that they can be compared. */
+    /* A common scale, for comparison. */
     double low[2], high[2];
     if (l->want_gradient && ds_panel_range(gradient, &low[0], &high[0]) &&
         ds_panel_range(difference, &low[1], &high[1])) {
@@ -577,7 +575,7 @@ static int draw_time(sheet *s, ds_error *e)
         x[k] = (double)(k + 1);
         top = fmax(top, t->high[k]);
     }
-    for (uint64_t k = 0; k < 3 * t->blocks; k++) { /* zeros have no logarithm */
+    for (uint64_t k = 0; k < 3 * t->blocks; k++) { /* zero has no logarithm */
         curve[k] = t->low[k] > 0 ? t->low[k] : (double)NAN;
     }
     ds_label_number(growth, sizeof growth, t->growth, 3);
@@ -601,7 +599,7 @@ static int draw_time(sheet *s, ds_error *e)
         (ds_panel_curve){NULL, x, curve + 2 * t->blocks, t->blocks, pale, DS_CURVE_LINE, 1.2};
     g.panel[0].curve[2] = (ds_panel_curve){points, x, curve + t->blocks, t->blocks, blue, DS_CURVE_LINE, 2.4};
     g.panel[0].curves = 3;
-    /* What is a millionth of the largest is as good as zero. */
+    /* Values below a millionth of the largest count as zero. */
     double low = 0, high = 0;
     if (ds_panel_range(&g.panel[0], &low, &high)) {
         g.panel[0].low = fmax(low, 1e-6 * top);

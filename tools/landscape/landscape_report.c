@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_report.c - the results of a landscape: summary.json, and a text with the thresholds. */
+/* landscape_report.c - the results of a landscape: summary.json, the text with its thresholds, and data files
+ * for other programs. */
 #include "config.h"
 
 #include "base/json_text.h"
@@ -27,13 +28,13 @@ static json_t *spread_json(const ds_spread *s)
                                             {NULL, NULL}});
 }
 
-/* A share; null of nothing. */
+/* A share; null if `whole` is 0. */
 static json_t *share(uint64_t part, uint64_t whole)
 {
     return ds_json_real(whole > 0 ? (double)part / (double)whole : (double)NAN);
 }
 
-/* An array of what `of` makes of each axis. */
+/* An array with the result of `of` for each axis. */
 static json_t *each_axis(const ds_landscape *l, json_t *(*of)(const ds_landscape *l, int axis))
 {
     json_t *list = json_array();
@@ -289,7 +290,7 @@ static void print_gradient(const ds_landscape *l, FILE *f)
     }
 }
 
-/* The thresholds that were reached: the others stand in summary.json. */
+/* Thresholds that were reached; summary.json has all. */
 static void print_reasons(const ds_verdict *v, FILE *f)
 {
     int rows = 0;
@@ -301,7 +302,7 @@ static void print_reasons(const ds_verdict *v, FILE *f)
     }
 }
 
-/* Numbers of basins, turns and steep cells are those of a grid. */
+/* The grid, on which numbers of basins, turns and steep cells depend. */
 static void put_grid(const ds_landscape *l, FILE *f)
 {
     fprintf(f, "%" PRIu64, l->slice.count[0]);
@@ -380,9 +381,8 @@ void ds_landscape_print_advice(const ds_landscape *l, FILE *f)
     }
 }
 
-/* ---- landscape_files ---- */
+/* ---- data files: grid.csv, samples.csv, landscape.npz ---- */
 
-/* the data of a landscape for other programs: grid.csv, samples.csv, landscape.npz. */
 
 static void number(ds_printer *p, double v)
 {
@@ -398,7 +398,7 @@ static const char *outcome_name(uint32_t outcome)
     return outcome == DS_POINT_OUTSIDE ? "outside" : ds_outcome_name(outcome);
 }
 
-/* Is the name that of another column? */
+/* Is it the name of another column? */
 static int is_taken(const char *name)
 {
     static const char *const others[] = {"i", "j", "loss", "outcome", "norm", "point", "step"};
@@ -409,8 +409,8 @@ static int is_taken(const char *name)
     return taken;
 }
 
-/* The heads of one column for each axis: NAME, g.NAME, d.NAME of a variable that has a name, as `export`
- * writes them; c0, g0, d0 of any other axis. */
+/* Writes the headers of one column per axis: NAME, g.NAME, d.NAME of a named variable, as `export` does; c0,
+ * g0, d0 of other axes. */
 static void put_heads(ds_printer *p, const ds_landscape *l, char what)
 {
     const ds_slice *s = &l->slice;
@@ -467,8 +467,7 @@ static int write_grid(const ds_landscape *l, const char *path, ds_error *e)
     return ds_printer_close(p, 0, e);
 }
 
-/* One row per sample and step: the derivatives of the gradient and of the difference, per unit of the axis.
- */
+/* One row per sample and step: derivatives of the gradient and of the difference, per unit of the axis. */
 static int write_samples(const ds_landscape *l, const char *path, ds_error *e)
 {
     const ds_slice *s = &l->slice;
@@ -503,8 +502,8 @@ static int write_samples(const ds_landscape *l, const char *path, ds_error *e)
     return ds_printer_close(p, 0, e);
 }
 
-/* Arrays loss, g0, g1, norm (rows are the second axis), the coordinates c0 and c1, the point `center`,
- * and the names of its variables. */
+/* Arrays loss, g0, g1, norm (rows are the second axis), the coordinates c0 and c1, the point `center`, and
+ * the names of its variables. */
 static int write_arrays(const ds_landscape *l, const char *path, ds_error *e)
 {
     static const char *const names[] = {"loss", "g0", "g1", "norm"};

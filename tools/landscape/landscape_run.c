@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_run.c - the survey of a landscape as a run: open everything, survey the slice, and
- * leave a complete folder. */
+/* landscape_run.c - the options of a landscape, and its survey as a run: opens everything, surveys the slice,
+ * and leaves a complete folder. */
 #include "config.h"
 
 #include "base/log.h"
@@ -12,41 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- landscape_options ---- */
-
-/* the schema of section [landscape] and its conversion. */
+/* ---- options ---- */
 
 static const char *const gradients[] = {"auto", "yes", "no", NULL};
 
 const ds_param *const ds_landscape_schema[] = {
     DS_TEXT("axes", "",
             "One or two variables (numbers from 0, or names) or random directions: 0,1 or velocity.y or "
-            "random,random; empty = the first two, or none where a line is given."),
+            "random,random; empty = the first two, or none for a line."),
     DS_TEXT("center", "",
-            "Where the other variables are: start, center, random:SEED, FILE, or DIR or DIR:ID of a run (its "
+            "Values of the other variables: start, center, random:SEED, FILE, or DIR or DIR:ID of a run (its "
             "best point, or an evaluation); empty = start."),
-    DS_TEXT("from", "", "First point of a line, which is then the first axis; as center."),
+    DS_TEXT("from", "", "First point of a line, which is then the first axis; same forms as center."),
     DS_TEXT("to", "", "Second point of the line."),
     DS_TEXT("range", "",
             "LOW:HIGH of the axes' coordinates, one or one per axis (-1:1,0:2); empty = the bounds of a "
             "variable, -1:1 of a random direction, 0:1 of a line."),
     DS_TEXT("grid", "", "Points: N or NxM; empty = 101x101, or 1001 on a line."),
     DS_ENUM("gradient", "auto", gradients,
-            "yes: also gradients, and their quality; no: losses alone; auto: yes where the environment has "
+            "yes: measure gradients and their quality; no: only losses; auto: yes if the environment has "
             "gradients."),
     DS_INT("samples", "200", 0, 1e6, "",
-           "Points of the grid where gradients are compared with finite differences."),
+           "Grid points at which gradients are compared with finite differences."),
     DS_LIST("steps", "1e-3 1e-4 1e-5 1e-6", 1e-12, 0.25, DS_MEASURE_STEPS, "",
             "Steps of these differences, in widths of the slice, from large to small."),
     DS_INT("jumps", "50", 0, 1e6, "",
-           "Steep places that are halved twelve times, to tell jumps from steep slopes."),
-    DS_INT(
-        "box", "100", 0, 1e6, "",
-        "Random points of the whole box where a loss may be without a gradient; at most as many as the grid "
-        "has."),
+           "Steep places that are halved twelve times, to distinguish jumps from steep slopes."),
+    DS_INT("box", "100", 0, 1e6, "",
+           "Random points of the whole box that are checked for losses without a gradient; at most as many "
+           "as the grid has."),
     NULL};
 
-/* Fails for the value of a key: origin, key, value, and why. */
+/* Fails for the value of a key, with its origin, key and value, and the reason. */
 static int landscape_refuse(const ds_settings *settings, const char *key, const char *why, ds_error *e)
 {
     const ds_setting *s = ds_settings_find(settings, DS_SECTION_LANDSCAPE, key);
@@ -67,7 +64,7 @@ static int take_steps(const ds_settings *settings, ds_landscape_options *o, ds_e
     for (uint64_t k = 0; k < count; k++) {
         o->step[k] = list[k];
         if (k > 0 && !(o->step[k] < o->step[k - 1])) {
-            return landscape_refuse(settings, "steps", "each step must be smaller than the one before it", e);
+            return landscape_refuse(settings, "steps", "each step must be smaller than the previous one", e);
         }
     }
     o->steps = (int)count;
@@ -116,7 +113,6 @@ static int landscape_options_make(const ds_settings *settings, ds_landscape_opti
     return rc;
 }
 
-/* Converts section [landscape]. */
 enum { RECORDED = 3 /* variables of the record: two coordinates and 0 */ };
 
 /* ---- open ---- */
@@ -137,7 +133,7 @@ static int open_env(ds_landscape *l, ds_error *e)
     return l->wish.gradient != DS_GRADIENT_YES || s->env->has_gradient
                ? 0
                : ds_fail(e, DS_EXIT_PLUGIN,
-                         "%s returns no gradient; leave out --gradient to measure the loss alone",
+                         "%s returns no gradient; leave out --gradient to measure only the loss",
                          s->spec.env.id);
 }
 
@@ -180,7 +176,7 @@ static ds_landscape *new_landscape(const char *folder, ds_error *e)
     return l;
 }
 
-/* Section [landscape] of the session's settings. */
+/* Reads section [landscape] of the session's settings. */
 static int make_options(ds_landscape *l, ds_error *e)
 {
     int rc = landscape_options_make(&l->session.settings, &l->wish, e);
@@ -198,7 +194,7 @@ static int write_point(const ds_landscape *l, const char *name, const double *x,
     return rc;
 }
 
-/* center.npy, and to.npy of a line: what they were read from may change. */
+/* Keeps center.npy, and to.npy of a line, because their sources may change. */
 static int keep_points(const ds_landscape *l, ds_error *e)
 {
     const ds_slice *s = &l->slice;
@@ -206,7 +202,7 @@ static int keep_points(const ds_landscape *l, ds_error *e)
     return rc != 0 || s->kind[0] != DS_AXIS_LINE ? rc : write_point(l, "to.npy", s->end, e);
 }
 
-/* Makes the slice again from the points that were kept, with the old labels. */
+/* Restores the slice from the points that were kept, with its labels. */
 static int restore_slice(ds_landscape *l, ds_error *e)
 {
     ds_slice_text text = l->wish.text;
@@ -234,7 +230,7 @@ static int restore_slice(ds_landscape *l, ds_error *e)
 
 /* ---- survey and results ---- */
 
-/* Commits what is new and says in the store how the survey ended. */
+/* Commits new evaluations and records in the store how the survey ended. */
 static int commit(ds_landscape *l, int rc, ds_error *e)
 {
     ds_session *s = &l->session;
@@ -254,20 +250,20 @@ static int commit(ds_landscape *l, int rc, ds_error *e)
     return rc;
 }
 
-/* A slice that is mostly outside of the box says little. */
+/* A slice that is mostly outside the box says little. */
 static void warn_outside(const ds_landscape *l)
 {
     uint64_t points = ds_slice_points(&l->slice), outside = l->measures.outside;
     if (2 * outside > points) {
         ds_log(DS_LOG_WARNING, NULL,
-               "%llu of %llu points lie outside of the box and were left out: give a smaller --range, or a "
+               "%llu of %llu points are outside the box and were left out: set a smaller --range, or a "
                "--center nearer to the middle",
                (unsigned long long)outside, (unsigned long long)points);
     }
 }
 
-/* More failures on the slice than are allowed? A box with infeasible parts is none, a slice without any loss
- * is. Only what is worse than a simulation that diverges has left files. */
+/* Were there more failures on the slice than allowed? Infeasible parts of the box are not failures, unless
+ * the slice has no loss at all. Only failures worse than a diverging simulation have left files. */
 static int judge_failures(const ds_landscape *l, ds_error *e)
 {
     const ds_session *s = &l->session;
@@ -286,14 +282,14 @@ static int judge_failures(const ds_landscape *l, ds_error *e)
         return 0;
     }
     if (broken > 0) {
-        snprintf(files, sizeof files, "; the files %s/failure-*.ini repeat single ones", s->folder);
+        snprintf(files, sizeof files, "; the files %s/failure-*.ini repeat some of them", s->folder);
     }
     return ds_fail(e, DS_EXIT_ENV, "%s: %llu of %llu evaluations %s (run.max_failed allows a share of %g)%s",
                    s->spec.env.id, (unsigned long long)failed, (unsigned long long)count,
                    lossless && infeasible > 0 ? "have no loss" : "failed", s->options.max_failed, files);
 }
 
-/* Everything that is made from the answers. */
+/* Writes everything that follows from the evaluations. */
 static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t **summary, ds_error *e)
 {
     const ds_session *s = &l->session;
@@ -304,7 +300,7 @@ static int write_results(ds_landscape *l, const ds_landscape_request *q, json_t 
     rc = rc != 0 ? rc : ds_landscape_write_files(l, e);
     if (rc == 0 && s->options.pictures &&
         (ds_landscape_draw(l, &picture) != 0 || ds_landscape_page(l, &picture) != 0)) {
-        ds_log(DS_LOG_WARNING, NULL, "no picture: %s", picture.text);
+        ds_log(DS_LOG_WARNING, NULL, "no figures: %s", picture.text);
     }
     if (rc == 0 && q->text) {
         (q->advise ? ds_landscape_print_advice : ds_landscape_print)(l, stdout);
@@ -329,17 +325,16 @@ static int carry_out(ds_landscape *l, const ds_landscape_request *q, json_t **su
     ds_progress_close(j->progress);
     j->progress = NULL;
     if (rc == 0 && ds_journal_replaying(j)) {
-        return ds_fail(
-            e, DS_EXIT_PLUGIN,
-            "%s: more is recorded than is wanted now: another version made this landscape; nothing "
-            "was changed",
-            ds_store_path(j->store));
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: it has more evaluations than are needed now: another version made this "
+                       "landscape; nothing was changed",
+                       ds_store_path(j->store));
     }
     rc = commit(l, rc, e);
     uint64_t done = j->statistics.count;
     if (rc == DS_POOL_STOPPED) {
         ds_log(DS_LOG_INFO, NULL,
-               "stopped by a signal: %llu evaluations are saved; go on with: dshost resume %s",
+               "stopped by a signal: %llu evaluations are saved; continue with: dshost resume %s",
                (unsigned long long)(done > l->recorded ? done : l->recorded), s->folder);
         return ds_session_signal_status(s);
     }
@@ -410,7 +405,7 @@ static int open_stored(ds_landscape *l, const ds_settings *overrides, ds_error *
     }
     rc = rc != 0 ? rc : make_options(l, e);
     if (rc == 0 && ds_settings_find(&s->settings, DS_SECTION_LANDSCAPE, "box") == NULL) {
-        l->wish.box = 0; /* made by a version that looked at the slice alone */
+        l->wish.box = 0; /* made by a version that measured only the slice */
     }
     return rc != 0 || l->recorded == 0 ? rc : ds_replay_open(s->journal.store, NULL, &s->journal.replay, e);
 }
@@ -463,7 +458,7 @@ int ds_landscape_resume(const ds_settings *overrides, const ds_landscape_request
     rc = rc != 0 ? rc : ds_landscape_read_marks(l, q->marks, e);
     rc = rc != 0 || q->marks == NULL ? rc : ds_landscape_write_marks(l, e);
     if (rc == 0) {
-        ds_log(DS_LOG_INFO, NULL, "landscape of %s: %llu evaluations are recorded, going on in %s",
+        ds_log(DS_LOG_INFO, NULL, "landscape of %s: %llu evaluations are recorded, continuing in %s",
                l->session.spec.env.id, (unsigned long long)l->recorded, l->session.folder);
         rc = carry_out(l, q, summary, e);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_slice.c - which line or plane a user means, and its points. */
+/* landscape_slice.c - the line or plane that a user describes, and its points (see landscape_slice.h). */
 #include "config.h"
 
 #include "landscape/landscape_slice.h"
@@ -16,7 +16,7 @@
 
 enum {
     WHY = 160,
-    PIECE = 48,          /* bytes of one number */
+    PIECE = 48,          /* bytes of a number */
     COUNT_MAX = 1000000, /* points along one axis */
     POINTS_MAX = 4000000,
     DEFAULT_2D = 101,
@@ -25,8 +25,8 @@ enum {
 
 /* ---- texts ---- */
 
-/* Copies the text up to `stop` or the end; 0 where it is empty or too long. *rest is what follows the stop,
- * or NULL. */
+/* Copies the text up to `stop` or the end; returns 0 if it is empty or too long. *rest is what follows the
+ * stop, or NULL. */
 static int piece(const char *text, char stop, char out[PIECE], const char **rest)
 {
     size_t n = strcspn(text, (char[]){stop, '\0'});
@@ -122,11 +122,11 @@ int ds_slice_parse(const ds_slice_text *text, ds_slice_plan *out, const char **k
     memset(out, 0, sizeof *out);
     if ((text->from[0] != '\0') != (text->to[0] != '\0')) {
         return wrong(key, text->from[0] != '\0' ? "from" : "to", why,
-                     "a line needs both of its ends, --from and --to");
+                     "a line needs both ends, --from and --to");
     }
     if (text->from[0] != '\0') {
         if (text->center[0] != '\0') {
-            return wrong(key, "center", why, "a line from one point to another has no other centre");
+            return wrong(key, "center", why, "a line between two points cannot have another centre");
         }
         out->kind[out->dims++] = DS_AXIS_LINE;
     }
@@ -174,7 +174,7 @@ static double half_width(const ds_slice *s, uint64_t i)
     return 0.5 * s->upper[i] - 0.5 * s->lower[i];
 }
 
-/* Isotropic directions in half widths of the box; two are made orthogonal there. */
+/* Isotropic directions in half widths of the box; two of them are made orthogonal in that scale. */
 static void random_directions(ds_slice *s, uint64_t seed)
 {
     double reach = 0;
@@ -205,7 +205,7 @@ static void random_directions(ds_slice *s, uint64_t seed)
             s->dir[k][i] /= sqrt(length);
         }
     }
-    for (uint64_t i = 0; i < s->n; i++) { /* the square -1..1 fits into the box around its middle */
+    for (uint64_t i = 0; i < s->n; i++) { /* the square -1..1 fits into the box around its centre */
         double sum = 0;
         for (int k = 0; k < s->dims; k++) {
             sum += s->kind[k] == DS_AXIS_RANDOM ? fabs(s->dir[k][i]) : 0;
@@ -219,7 +219,7 @@ static void random_directions(ds_slice *s, uint64_t seed)
     }
 }
 
-/* "variable 3", and its name and unit where it has some. */
+/* "variable 3", with its name and unit, if any. */
 static void label_variable(char out[DS_SLICE_LABEL], const ds_pool_env *env, uint64_t i, int offset)
 {
     char label[DS_VARIABLE_LABEL] = "";
@@ -244,7 +244,7 @@ static void label_axes(ds_slice *s, const ds_slice_text *text, const ds_pool_env
     }
 }
 
-/* Directions, origin and default ranges; the centre is known. */
+/* Sets directions, origin and default ranges; the centre is known. */
 static void place(ds_slice *s, const ds_slice_plan *p, uint64_t seed)
 {
     memcpy(s->origin, s->center, s->n * sizeof(double));
@@ -281,7 +281,7 @@ static uint64_t count_free(const ds_slice *s)
     return count;
 }
 
-/* Axes that the user did not name: the first variables that are free. */
+/* Default axes: the first variables that are not fixed. */
 static void choose_axes(ds_slice *s)
 {
     uint64_t next = 0;
@@ -300,14 +300,15 @@ static int find_names(const ds_slice_plan *p, const ds_pool_env *env, ds_slice *
         const char *name = p->name[k];
         if (name[0] != '\0' && ds_variable_find(env->variables, s->n, name, &s->variable[k]) != 0) {
             return wrong(key, "axes", why, "there is no variable '%s': %s", name,
-                         env->variables != NULL ? "`dshost eval` shows what they are called"
-                                                : "those of this environment have numbers alone");
+                         env->variables != NULL
+                             ? "`dshost eval` shows the names"
+                             : "the variables of this environment have no names, use numbers");
         }
     }
     return 0;
 }
 
-/* What a plan asks for must exist in this environment. */
+/* Checks that the environment has what the plan names. */
 static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **key, char *why)
 {
     const uint64_t free_ones = count_free(s);
@@ -330,7 +331,7 @@ static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **ke
         return wrong(key, "axes", why, "all variables of the environment are fixed");
     }
     if (free_ones == 1 && s->dims == 2) {
-        return wrong(key, "axes", why, "the environment has one %svariable: give one axis",
+        return wrong(key, "axes", why, "the environment has one %svariable: name one axis",
                      s->n > 1 ? "free " : "");
     }
     if (p->ranges > s->dims) {
@@ -345,7 +346,7 @@ static int check_plan(const ds_slice_plan *p, const ds_slice *s, const char **ke
                        s->count[1], POINTS_MAX);
 }
 
-/* A slice that misses the box would be an empty picture. */
+/* A slice that misses the box would give an empty figure. */
 static int check_place(const ds_slice *s, const char **key, char *why)
 {
     for (int k = 0; k < s->dims; k++) {
@@ -448,7 +449,7 @@ void ds_slice_gradient(const ds_slice *s, const double *gradient, double out[DS_
     for (int k = 0; k < DS_SLICE_DIMS; k++) {
         double sum = 0;
         for (uint64_t i = 0; i < s->n && k < s->dims; i++) {
-            /* 0 times an exploded derivative of another variable must stay 0. */
+            /* 0 times an exploded derivative of another variable must be 0. */
             sum += s->dir[k][i] < 0 || s->dir[k][i] > 0 ? gradient[i] * s->dir[k][i] : 0;
         }
         out[k] = sum;
@@ -460,7 +461,7 @@ double ds_slice_project(const ds_slice *s, const double *x, double c[DS_SLICE_DI
     double a[2][2] = {{0, 0}, {0, 0}}, b[2] = {0, 0}, left = 0;
     for (uint64_t i = 0; i < s->n; i++) {
         double w = 2 * half_width(s, i), r = (x[i] - s->origin[i]) / w;
-        if (!(w > 0)) { /* fixed: it has no width to measure in */
+        if (!(w > 0)) { /* fixed: it has no width */
             continue;
         }
         double d[2] = {s->dir[0][i] / w, s->dir[1][i] / w};

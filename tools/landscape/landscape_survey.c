@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_survey.c - what is evaluated, in this order: the grid, finite differences of several steps at
- * some of its points, steep places halved again and again, and random points of the box. What is asked
- * depends on answers alone. */
+/* landscape_survey.c - evaluates the grid, finite differences of several steps at some of its points, steep
+ * places halved repeatedly, and random points of the box, in this order; then gradients through time. The
+ * requests depend only on results, so that an interrupted survey is replayed from its record. */
 #include "config.h"
 
 #include "landscape/landscape.h"
@@ -12,20 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- landscape_evaluate ---- */
-
-/* points of a slice as questions to the journal, which evaluates and records them,
- * or answers from the record what was asked before it was interrupted. */
+/* ---- evaluating points ---- */
 
 enum {
-    CHUNK_BYTES = 16 << 20, /* memory for points of one chunk, unless single points are larger */
+    CHUNK_BYTES = 16 << 20, /* memory for the points of a chunk, unless single points are larger */
     CHUNK_ROWS = 8192
 };
 
-/* The rows of one call that are asked for together, those inside of the box. */
+/* The rows of a call that are evaluated together: those inside the box. */
 typedef struct chunk {
-    uint64_t *row;        /* number of each of them in the call */
-    double *x, *c, *grad; /* points, and their record (landscape.h); derivatives and norm */
+    uint64_t *row;        /* their row numbers in the call */
+    double *x, *c, *grad; /* points, their record (landscape.h), derivatives and norm */
     double *loss;
     uint32_t *outcome;
 } chunk;
@@ -51,8 +48,8 @@ static void close_chunk(chunk *k)
     free(k->outcome);
 }
 
-/* What is recorded of a gradient: derivatives along the axes, and the norm of the whole where every
- * variable is measured in widths of its bounds. */
+/* Reduces a gradient for the record: derivatives along the axes, and the norm of the whole with variables in
+ * widths of their bounds. */
 static void condense(const void *ctx, const double *grad, double *out)
 {
     const ds_slice *s = ctx;
@@ -68,7 +65,7 @@ static void condense(const void *ctx, const double *grad, double *out)
     out[2] = largest * sqrt(sum);
 }
 
-/* Why the journal has ended: 0 where it has not. */
+/* Why the journal has ended; 0 if it has not. */
 static int end_of(const ds_landscape *l, ds_error *e)
 {
     const ds_session *s = &l->session;
@@ -85,7 +82,7 @@ static int end_of(const ds_landscape *l, ds_error *e)
         }
         return ds_fail(e, DS_EXIT_ENV,
                        "%s: stopped: %llu of the first %llu evaluations failed (run.max_failed allows a "
-                       "share of %g); the files %s/failure-*.ini repeat single ones",
+                       "share of %g); the files %s/failure-*.ini repeat some of them",
                        s->spec.env.id, (unsigned long long)broken, (unsigned long long)j->statistics.count,
                        s->options.max_failed, s->folder);
     default:
@@ -93,7 +90,7 @@ static int end_of(const ds_landscape *l, ds_error *e)
     }
 }
 
-/* Asks for points from..to of the call. */
+/* Evaluates points from..to of the call. */
 static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const double *c, int gradient,
                     const char *tag, ds_slice_value *out, ds_error *e)
 {
@@ -107,15 +104,15 @@ static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const
         }
     }
     ds_journal_request q = {.count = inside,
-                     .x = k->x,
-                     .recorded = k->c,
-                     .want = gradient ? DS_WANT_GRAD : 0,
-                     .tag = tag,
-                     .loss = k->loss,
-                     .outcome = k->outcome,
-                     .values = k->grad,
-                     .condense = condense,
-                     .ctx = &l->slice};
+                            .x = k->x,
+                            .recorded = k->c,
+                            .want = gradient ? DS_WANT_GRAD : 0,
+                            .tag = tag,
+                            .loss = k->loss,
+                            .outcome = k->outcome,
+                            .values = k->grad,
+                            .condense = condense,
+                            .ctx = &l->slice};
     if (inside > 0) {
         ds_journal_execute(&l->session.journal, &q, &done);
     }
@@ -131,7 +128,7 @@ static int evaluate(ds_landscape *l, chunk *k, uint64_t from, uint64_t to, const
     return end_of(l, e);
 }
 
-/* Points that are asked for together. */
+/* Number of points evaluated together. */
 static uint64_t rows_of_chunk(const ds_landscape *l, uint64_t count)
 {
     uint64_t rows = CHUNK_BYTES / (l->slice.n * sizeof(double));
@@ -139,8 +136,8 @@ static uint64_t rows_of_chunk(const ds_landscape *l, uint64_t count)
     return rows > count ? count : rows;
 }
 
-/* landscape_evaluate.c: asks the journal for `count` points of the slice (2 coordinates each). 0, an exit
- * status, or DS_POOL_STOPPED. */
+/* Evaluates `count` points of the slice (2 coordinates each) through the journal. Returns 0, an exit status,
+ * or DS_POOL_STOPPED. */
 static int landscape_ask(ds_landscape *l, uint64_t count, const double *c, int gradient, const char *tag,
                          ds_slice_value *out, ds_error *e)
 {
@@ -169,7 +166,7 @@ static void draw_points(const ds_landscape *l, uint64_t first, uint64_t count, c
     }
 }
 
-/* The same for random points of the whole box, with gradients: fills the box of the measures. */
+/* The same for random points of the whole box, with gradients; fills the measures of the box. */
 static int landscape_ask_box(ds_landscape *l, uint64_t count, ds_error *e)
 {
     const uint64_t rows = rows_of_chunk(l, count);
@@ -179,15 +176,15 @@ static int landscape_ask_box(ds_landscape *l, uint64_t count, ds_error *e)
     for (uint64_t first = 0; rc == 0 && first < count; first += rows) {
         uint64_t done = 0;
         ds_journal_request q = {.count = count - first < rows ? count - first : rows,
-                         .x = k.x,
-                         .recorded = k.c,
-                         .want = DS_WANT_GRAD,
-                         .tag = "box",
-                         .loss = k.loss,
-                         .outcome = k.outcome,
-                         .values = k.grad,
-                         .condense = condense,
-                         .ctx = &l->slice};
+                                .x = k.x,
+                                .recorded = k.c,
+                                .want = DS_WANT_GRAD,
+                                .tag = "box",
+                                .loss = k.loss,
+                                .outcome = k.outcome,
+                                .values = k.grad,
+                                .condense = condense,
+                                .ctx = &l->slice};
         draw_points(l, first, q.count, &k);
         ds_journal_execute(&l->session.journal, &q, &done);
         for (uint64_t i = 0; i < done; i++) {
@@ -270,14 +267,14 @@ static uint64_t sample_count(const ds_landscape *l)
     return wanted < interior ? wanted : interior;
 }
 
-/* Grid points of the samples, none at the edge: all interior points, or a quasi-random choice. */
+/* Chooses the grid points of the samples: all interior points, or a quasi-random selection of them. */
 static void choose_samples(ds_landscape *l)
 {
     const ds_slice *s = &l->slice;
     uint64_t w = s->count[0] - 2, h = s->dims > 1 ? s->count[1] - 2 : 1;
     for (uint64_t m = 0; m < l->samples.count; m++) {
         int all = l->samples.count == w * h;
-        /* The plastic number's powers in the plane, the golden ratio on a line. */
+        /* Powers of the plastic number on a plane, the golden ratio on a line. */
         uint64_t i =
             all ? m % w : spread_index(m, s->dims > 1 ? 0.75487766624669276 : 0.61803398874989485, w);
         uint64_t j = s->dims == 1 ? 0 : all ? m / w : spread_index(m, 0.56984029099805327, h);
@@ -285,7 +282,7 @@ static void choose_samples(ds_landscape *l)
     }
 }
 
-/* The points of a sample's difference: to both sides along every axis, for every step. */
+/* The points for a sample's differences: on both sides along every axis, for every step. */
 static uint64_t sample_points(const ds_landscape *l, uint64_t m, double *c)
 {
     const ds_slice *s = &l->slice;
@@ -305,7 +302,7 @@ static uint64_t sample_points(const ds_landscape *l, uint64_t m, double *c)
     return n;
 }
 
-/* Scaled difference quotients from the answers of one sample. */
+/* Computes scaled difference quotients from the results of one sample. */
 static void take_sample(const ds_landscape *l, const double *c, const ds_slice_value *r, double *d)
 {
     const ds_slice *s = &l->slice;
@@ -313,7 +310,7 @@ static void take_sample(const ds_landscape *l, const double *c, const ds_slice_v
         d[2 * k] = d[2 * k + 1] = 0;
         for (int a = 0; a < s->dims; a++) {
             uint64_t first = (uint64_t)(2 * (k * s->dims + a));
-            /* The step that was made, not the one that was meant: they differ by rounding. */
+            /* The actual step, which differs from the nominal one by rounding. */
             double h = c[2 * first + 2 + (uint64_t)a] - c[2 * first + (uint64_t)a];
             d[2 * k + a] = (r[first + 1].loss - r[first].loss) / h * (s->high[a] - s->low[a]);
         }
@@ -363,7 +360,7 @@ static int survey_samples(ds_landscape *l, ds_error *e)
 /* ---- jumps ---- */
 
 typedef struct interval {
-    double low[2], high[2]; /* ends, on one axis */
+    double low[2], high[2]; /* ends, along one axis */
     double at_low, at_high; /* losses */
     int axis;
 } interval;
@@ -384,7 +381,7 @@ static void halve(interval *v, const double *middle, double loss)
     if (fabs(v->at_high - loss) > fabs(loss - v->at_low)) {
         memcpy(v->low, middle, sizeof v->low);
         v->at_low = loss;
-    } else { /* also where the middle has no loss: then the result has none */
+    } else { /* also if the middle has no loss: then the result has none */
         memcpy(v->high, middle, sizeof v->high);
         v->at_high = loss;
     }
@@ -430,9 +427,9 @@ static int survey_jumps(ds_landscape *l, const ds_field *f, ds_error *e)
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- all together ---- */
 
-/* Random points of the box: no more than the slice has. */
+/* Random points of the box: at most as many as the slice has. */
 static uint64_t box_count(const ds_landscape *l)
 {
     const uint64_t points = ds_slice_points(&l->slice);
@@ -476,18 +473,18 @@ int ds_landscape_survey(ds_landscape *l, ds_error *e)
     return rc;
 }
 
-/* ---- landscape_time ---- */
+/* ---- gradients through time ---- */
 
-/* the size of the gradient through the episode's time: how much the controls of each
- * moment matter at the end. Where variables belong to moments, gradients that explode or vanish show there.
+/* How much the controls of each moment matter for the loss: gradients that explode or vanish over time show
+ * here.
  *
- * Variables are in the order of time where their number is a multiple of the number of output steps (controls
- * of every step), or of the environment's parameter `segments` (controls of every segment). A few points of
- * the slice are evaluated again for their whole gradients; as evaluations are pure, nothing is recorded. */
+ * Variables are in the order of time if their number is a multiple of the number of output steps (controls of
+ * every step), or of the environment's parameter `segments` (controls of every segment). A few points of the
+ * slice are evaluated again for their whole gradients. Evaluations are pure, so nothing is recorded. */
 
 enum { POINTS = 10, BLOCKS_MAX = 100000 };
 
-/* Moments that the variables belong to; 0 = the environment does not tell. */
+/* Moments that the variables belong to; 0 = not known. */
 static uint64_t count_blocks(const ds_landscape *l)
 {
     uint64_t n = l->slice.n, steps = l->session.env->info.steps;
@@ -527,7 +524,7 @@ static int sink(void *ctx, uint64_t i, const ds_answer *a, const double *grad, c
     return 0;
 }
 
-/* The centre, and points of the grid from all over. */
+/* The centre, and points from all over the grid. */
 static uint64_t choose_points(const ds_landscape *l, double *x)
 {
     const ds_slice *s = &l->slice;
@@ -535,7 +532,7 @@ static uint64_t choose_points(const ds_landscape *l, double *x)
     memcpy(x, s->center, s->n * sizeof *x);
     for (uint64_t m = 1; m < POINTS; m++) {
         double c[DS_SLICE_DIMS];
-        /* Steps by the golden ratio: no two points alike. */
+        /* Steps by the golden ratio avoid repetitions. */
         double t = 0.61803398874989485 * (double)m;
         ds_slice_grid(s, (uint64_t)((t - floor(t)) * (double)points), c);
         n += (uint64_t)ds_slice_x(s, c, x + n * s->n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* landscape_verdict.c - from measures to words. All thresholds are in one table, which the report shows. */
+/* landscape_verdict.c - describes measures in words. All thresholds are in one table, which the report shows.
+ */
 #include "config.h"
 
 #include "landscape/landscape_verdict.h"
@@ -44,10 +45,10 @@ const ds_threshold ds_thresholds[DS_THRESHOLDS] = {
     [T_WRONG] = {"not the derivative of the loss", "1 - exact_share", 0.1},
 };
 
-/* From this share of missing gradients on, the advice is about them. */
+/* Share of missing gradients from which on the advice is about them. */
 static const double MISSING_MATTERS = 0.02;
 
-enum { ENOUGH = 10 /* samples that a share is taken from */ };
+enum { ENOUGH = 10 /* least number of samples for a share */ };
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -100,7 +101,7 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
                  few     ? "few jumps"
                  : jumps ? "jumps"
                          : "",
-                 v->untested ? ", jumps not looked for" : "");
+                 v->untested ? ", jumps not tested" : "");
     }
     uint64_t inside = l->points - m->outside;
     v->lossless_share = share(inside - l->with_loss, inside);
@@ -112,7 +113,7 @@ static void describe_shape(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
-/* Appends the word of a threshold, where it holds, to a list that begins behind a blank. */
+/* Appends the word of a threshold that holds to a list. */
 static void say(char *out, size_t room, int holds, int threshold)
 {
     size_t n = strlen(out);
@@ -127,7 +128,7 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     const ds_quality_measure *q = &m->quality;
     char *out = v->gradients;
     size_t room = sizeof v->gradients;
-    v->no_gradient = !m->has_gradient || g->points == 0; /* missing everywhere is having none */
+    v->no_gradient = !m->has_gradient || g->points == 0; /* missing everywhere means that there are none */
     v->converged_share = q->judged > 0 ? share(q->converged, q->judged) : (double)NAN;
     v->exact_share = q->converged > 0 ? share(q->exact, q->converged) : (double)NAN;
     if (v->no_gradient) {
@@ -142,7 +143,8 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     v->zero = !v->constant && reached(v->zero_share, T_ZERO);
     v->missing = reached(v->missing_share, T_MISSING);
     v->exploding = reached(v->exploding_share, T_EXPLODING);
-    v->wrong_way = v->constant                                ? 0 /* there is no way but that of rounding */
+    /* a constant loss has no direction except by rounding */
+    v->wrong_way = v->constant                                ? 0
                    : reached(v->wrong_way_share, T_OFTEN)     ? 2
                    : reached(v->wrong_way_share, T_SOMETIMES) ? 1
                                                               : 0;
@@ -155,7 +157,7 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
                                         : "gradients not zero");
         return;
     }
-    /* Exact and useless go together: the derivative of a saw-tooth, say. */
+    /* A gradient can be exact and useless, such as the derivative of a saw-tooth. */
     int exact = q->converged >= ENOUGH && !v->not_derivative && !v->noisy;
     snprintf(out, room, exact ? "gradients exact but " : "gradients ");
     say(out, room, v->zero, T_ZERO);
@@ -166,7 +168,7 @@ static void describe_gradients(const ds_landscape_measures *m, ds_verdict *v)
     say(out, room, v->not_derivative, T_WRONG);
 }
 
-/* What was held against each threshold, and what of it became a word. */
+/* Records what was compared with each threshold, and which words it caused. */
 static void give_reasons(const ds_landscape_measures *m, ds_verdict *v)
 {
     double basins = m->loss.with_loss > 0 ? (double)m->basins.basins : (double)NAN;
@@ -195,12 +197,12 @@ static void give_reasons(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
-/* Up to 400 variables racer leaps (LEAP_MOST of methods/race/basin.c), up to 5000 leaprefine, which is leaps,
- * can be used at all (docs/optimizers.md, "Many variables"). */
+/* Up to 400 variables racer leaps (LEAP_MOST of methods/race/basin.c), up to 5000 leaprefine is practical
+ * (docs/optimizers.md, "Many variables"). */
 enum { FEW, MANY, MORE, SIZES };
 enum { RACER_LEAPS = 400, LEAPREFINE_MOST = 5000 };
 
-/* What to try where gradients are worth following, but not alone. */
+/* Advice if gradients are worth following, but not alone. */
 static void advise_leaps(const ds_landscape_measures *m, ds_verdict *v)
 {
     static const char *const averages[SIZES] = {
@@ -208,7 +210,7 @@ static void advise_leaps(const ds_landscape_measures *m, ds_verdict *v)
         "leaprefine, which averages them over samples, or cmaes",
         "alphaorder, which averages them over samples, or cmaes with covariance = diagonal"};
     static const char *const leaps[SIZES] = {"racer or leaprefine, which leap", "leaprefine, which leaps",
-                                             "racer, which begins anew from many places"};
+                                             "racer, which restarts from many places"};
     const int size = m->n <= RACER_LEAPS ? FEW : m->n <= LEAPREFINE_MOST ? MANY : MORE;
     const int several = m->basins.basins > 1;
     char what[120];
@@ -229,7 +231,7 @@ static void advise_leaps(const ds_landscape_measures *m, ds_verdict *v)
              v->wrong_way == 2 ? "" : " alone");
 }
 
-/* A rule of thumb, the most severe obstacle first; docs/landscape.md has the runs behind it. */
+/* A rule of thumb, the most severe obstacle first; docs/landscape.md describes the runs that support it. */
 static void advise(const ds_landscape_measures *m, ds_verdict *v)
 {
     char *out = v->advice;
@@ -239,16 +241,16 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
     }
     if (v->no_gradient) {
         snprintf(out, room,
-                 "there are no gradients: racer or cmaes, which sample; bo where an episode is expensive and "
+                 "there are no gradients: racer or cmaes, which sample; bo if episodes are expensive and "
                  "variables are few");
     } else if (v->zero) {
         snprintf(out, room,
-                 "gradients vanish at %.0f %% of the points, where descents stand still: racer, which "
-                 "samples there, or cmaes; not adam, lbfgsb, randdescents",
+                 "gradients vanish at %.0f %% of the points, where descents stop: racer, which samples "
+                 "there, or cmaes; not adam, lbfgsb, randdescents",
                  100 * v->zero_share);
     } else if (v->exploding || v->missing_share >= MISSING_MATTERS || v->noisy || v->not_derivative) {
         snprintf(out, room,
-                 "gradients are %s: racer, which measures what they are worth, or cmaes, which does without; "
+                 "gradients are %s: racer, which measures how useful they are, or cmaes, which uses none; "
                  "not lbfgsb",
                  v->exploding                          ? "huge in places"
                  : v->missing_share >= MISSING_MATTERS ? "missing in places"
@@ -258,8 +260,7 @@ static void advise(const ds_landscape_measures *m, ds_verdict *v)
         advise_leaps(m, v);
     } else {
         snprintf(out, room,
-                 "gradients are good: racer; lbfgsb where there is one basin, which it gets to the bottom of "
-                 "soonest");
+                 "gradients are good: racer; lbfgsb if there is one basin, whose minimum it reaches first");
     }
 }
 

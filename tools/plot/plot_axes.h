@@ -39,9 +39,9 @@ double ds_scale_map(const ds_scale *s, double v);
 /* Finds about `wanted` labelled ticks; returns the number of all ticks. */
 size_t ds_scale_ticks(const ds_scale *s, int wanted, ds_tick ticks[DS_SCALE_MAX_TICKS]);
 
-/* ---- frame and text ----
- *
- * Shared colours of text and lines. */
+/* ---- frame and text ---- */
+
+/* Shared colours of text and lines. */
 #define DS_PLOT_TEXT ds_color_hex(0x222222, 1)
 #define DS_PLOT_SOFT ds_color_hex(0x666666, 1)
 #define DS_PLOT_GRID ds_color_hex(0xdddddd, 1)

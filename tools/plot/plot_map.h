@@ -19,9 +19,9 @@ typedef void ds_contour_line(void *ctx, const double *xy, size_t n);
 int ds_contour(const double *v, uint64_t columns, uint64_t rows, double level, ds_contour_line *line,
                void *ctx);
 
-/* ---- heat map ----
- *
- * The height grows with the text next to the map. */
+/* ---- heat map ---- */
+
+/* The height grows with the text next to the map. */
 enum { DS_MAP_WIDTH = 1200, DS_MAP_HEIGHT = 860, DS_MAP_LINES = 40 };
 
 /* How a cell without a value is drawn. */

@@ -17,7 +17,7 @@ static const char FILE_NAME[] = "ranks_mpi.so";
 
 int ds_ranks_given(void)
 {
-    /* Open MPI; and what Slurm, MPICH and others set, who speak PMIx or PMI. */
+    /* Open MPI; Slurm, MPICH and others use PMIx or PMI. */
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *rank = getenv(names[i]);
@@ -54,15 +54,16 @@ int ds_ranks_open(ds_ranks **out, ds_error *e)
             "and configure --with-mpi, or use --shard",
             path);
     }
-    /* Components of MPI look up symbols of the library that loads them. */
+    /* MPI's components look up symbols in the library that loads them. */
     void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     ds_ranks *module = handle != NULL ? dlsym(handle, "ds_ranks_module") : NULL;
     if (module == NULL || module->version != DS_RANKS_VERSION) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: %s", path,
-                       module == NULL ? dlerror() : "of another version of dshost: install both together");
+                       module == NULL ? dlerror()
+                                      : "it belongs to another version of dshost: install both together");
     }
     if (module->join(module, why, sizeof(why)) != 0) {
-        return ds_fail(e, DS_EXIT_PLUGIN, "MPI cannot be started: %s", why);
+        return ds_fail(e, DS_EXIT_PLUGIN, "cannot start MPI: %s", why);
     }
     *out = module;
     return 0;

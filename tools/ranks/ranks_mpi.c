@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ranks_mpi.c - the module that speaks MPI for ranks.h; the only file that sees mpi.h. */
+/* ranks_mpi.c - the MPI module for ranks.h, the only file that includes mpi.h. */
 #include "ranks/ranks.h"
 
 #include <mpi.h>
@@ -22,7 +22,7 @@ static int join(ds_ranks *self, char *why, size_t room)
     return 0;
 }
 
-/* A message on its way. A rank that is gone never takes it, for which nobody may wait. */
+/* A message being sent. We do not wait for it: a rank that is gone never receives it. */
 typedef struct parcel {
     struct parcel *next;
     MPI_Request request;
@@ -56,7 +56,7 @@ static void send_bytes(const ds_ranks *self, int to, const void *data, size_t by
     (void)self;
     tidy(0);
     parcel *p = malloc(sizeof(*p) + bytes);
-    if (p == NULL) { /* the message is small enough that it rarely has to wait */
+    if (p == NULL) { /* small messages rarely have to wait */
         MPI_Send(data, (int)bytes, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
         return;
     }

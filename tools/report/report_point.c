@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 50 /* of the table, at most */ };
+enum { ROWS = 50 /* largest number of table rows */ };
 
 static void put_table(FILE *f, const char *env, const char *of, const ds_row *row,
                       const ds_named_variable *variables)
@@ -54,11 +54,11 @@ void ds_report_point(FILE *f, const ds_result *run, const char *of)
     ds_store_close(store, NULL);
 }
 
-/* ---- reports of the optimizers ---- */
+/* ---- what optimizers reported ---- */
 
-enum { SCALARS = 16, POINTS = 80 /* of a line */ };
+enum { SCALARS = 16, POINTS = 80 /* points per line */ };
 
-/* The values under one name: with many only every `stride`-th is kept. */
+/* The values of one name, thinned to every `stride`-th. */
 typedef struct series {
     char name[DS_MAX_NAME + 1];
     uint64_t id[2 * POINTS], seen, stride;
@@ -116,7 +116,7 @@ static int add_report(void *ctx, uint64_t id, const ds_row_progress *p)
     return 0;
 }
 
-/* A line over the run, logarithmic where the values span decades. */
+/* A line over the run, logarithmic if the values span decades. */
 static void put_line(FILE *f, const series *s, uint64_t evaluations)
 {
     const int log_scale = s->least > 0 && s->most > 30 * s->least;
@@ -147,7 +147,7 @@ static void put_series(FILE *f, const ds_result *run, const series *s)
     fputs("</tr>\n", f);
 }
 
-/* The run of a cell with a record and the lowest loss, or NULL. */
+/* The run of a cell in a folder with the lowest loss, or NULL. */
 static const ds_result *best_of(const ds_report_cell *c)
 {
     const ds_result *best = NULL;
@@ -171,16 +171,15 @@ void ds_report_progress(FILE *f, const ds_report *r, size_t env)
         all->count = 0;
         if (run != NULL && ds_result_store(run->folder, &store, &e) == 0) {
             (void)ds_store_scan_progress(store, add_report, all,
-                                         &e); /* damage: what was read so far is shown */
+                                         &e); /* for a damaged record, shows what could be read */
         }
         ds_store_close(store, NULL);
         for (size_t i = 0; i < all->count; i++) {
             if (!begun) {
-                fputs("<details><summary>What the optimizers reported, in the best run of each</summary>", f);
+                fputs("<details><summary>What the optimizers reported in their best runs</summary>", f);
                 ds_html_table(f, "", "what the optimizers reported", r->env[env].name);
                 fputs("<tr><th scope=col>optimizer<th scope=col>scalar<th scope=col>first<th "
-                      "scope=col>least<th "
-                      "scope=col>most<th scope=col>last<th scope=col>over the run</tr>\n",
+                      "scope=col>least<th scope=col>most<th scope=col>last<th scope=col>over the run</tr>\n",
                       f);
                 begun = 1;
             }

@@ -127,7 +127,7 @@ bad 2 "gradients: name an environment with --env" gradients
 bad 4 "nosuch" gradients --env nosuch
 bad 2 "--samples: samples = 1" gradients --env heaviside --samples 1
 bad 2 "--sigma: sigma = -1" gradients --env heaviside --sigma -1
-bad 2 "--reference 5: a long run has 40 samples or more" gradients --env heaviside --reference 5
+bad 2 "--reference 5: a long run needs at least 40 samples" gradients --env heaviside --reference 5
 bad 2 "--axes 0,1: estimates are made along one axis" gradients --env push --axes 0,1
 bad 2 "--axes 3: there is no variable 3" gradients --env heaviside --axes 3
 bad 2 "--range 0:1: there is no slice" gradients --env heaviside --range 0:1
@@ -137,15 +137,15 @@ bad 2 "env.nothing: the environment has no such parameter" gradients --env heavi
 bad 2 "samples is swept twice" gradients --env heaviside --sweep samples=3 --sweep samples=4
 bad 2 "delta = 0" gradients --env soft_heaviside --sweep env.delta=0,1
 bad 2 "--sweep: bounce: h = foo: expected a number" gradients --env bounce --sweep env.h=0.002,0.001,foo --samples 10000000 --out not_made
-bad 2 "--range -1:1: the slice leaves the bounds: inside are -0.5 to 1.3" gradients --env bounce --axes random --range -1:1 --samples 10000000 --out not_made
+bad 2 "--range -1:1: the slice leaves the bounds: -0.5 to 1.3 is inside" gradients --env bounce --axes random --range -1:1 --samples 10000000 --out not_made
 [ ! -e not_made ]
 result $? "no folder is made for that"
 bad 6 "/proc/results: cannot make this folder" gradients --env heaviside --samples 10000000 --out /proc/results
 bad 6 "file.ini/results: Not a directory" gradients --env heaviside --samples 10000000 --out file.ini/results
 bad 2 ": no point of the slice but this one" gradients --env analytic --set env.dim=9 --x 5,-5,5,-5,5,-5,5,-5,5 --axes random
 bad 2 "--noise actions: this environment has no noise on actions" gradients --env heaviside --noise actions
-bad 2 "--antithetic true: two pairs are four samples" gradients --env heaviside --antithetic --samples 2
-bad 2 "two pairs are four samples" gradients --env heaviside --antithetic --sweep samples=100,3
+bad 2 "--antithetic true: use at least two pairs" gradients --env heaviside --antithetic --samples 2
+bad 2 "use at least two pairs" gradients --env heaviside --antithetic --sweep samples=100,3
 bad 2 "noise on actions is drawn by the environment" gradients --env lqr --antithetic
 bad 3 "--x 1,2: 2 numbers, but heaviside has 1 variable" gradients --env heaviside --x 1,2
 bad 3 "unknown parameter 'foo' in [gradients]; \`dshost help gradients\` lists them" gradients --env heaviside --set gradients.foo=1

@@ -93,7 +93,7 @@ verdict() { # verdict SHAPE WORDS ARGUMENT...
     result $passed "$shape: $words"
 }
 verdict step "1 basin, with plateaus and jumps; good gradients"
-verdict step "1 basin, with plateaus, jumps not looked for; good gradients" --jumps 0
+verdict step "1 basin, with plateaus, jumps not tested; good gradients" --jumps 0
 grep -q '"jump_share": null' shape/summary.json
 result $? "of which nothing is known"
 verdict plateau "smooth, 1 basin, with plateaus; gradients exact but zero in large areas"
@@ -145,7 +145,7 @@ status 5 "diverged everywhere" "$dshost" landscape --env "$faulty" --set env.fau
 result $? "leaves no files, and names none"
 status 5 "broken at some points" "$dshost" landscape --env "$faulty" --set env.fault=error --set env.above=0.4 --grid 5 --samples 0 --jumps 0 --max-failed 0.3 \
     --out some_broken
-ls some_broken/failure-*.ini > /dev/null && grep -q 'some_broken/failure-\*.ini repeat single ones' err
+ls some_broken/failure-*.ini > /dev/null && grep -q 'some_broken/failure-\*.ini repeat some of them' err
 result $? "leaves some, and names them"
 run "$dshost" landscape --env "$faulty" --set env.fault=error --grid 31x31 --out broken
 [ "$status" -eq 5 ] && grep -q 'faulty: stopped: 50 of the first 50 evaluations failed' err &&
@@ -212,7 +212,7 @@ bad 2 "--axes 0,1,2: a slice has at most two axes" landscape --env pinball --axe
 bad 2 "--axes 5: there is no variable 5: the environment has 2" landscape --env pinball --axes 5
 bad 2 "--axes ?: expected numbers (from 0) or names of one or two variables" landscape --env pinball --axes '?'
 bad 2 "--axes a: there is no variable 'a': \`dshost eval\` shows" landscape --env pinball --axes a
-bad 2 "--axes a: there is no variable 'a': those of this environment have numbers alone" landscape --env analytic --axes a
+bad 2 "--axes a: there is no variable 'a': the variables of this environment have no names, use numbers" landscape --env analytic --axes a
 bad 2 "--axes bar.0.1,1: both axes are the same variable" landscape --env pinball --axes bar.0.1,1
 status 0 "a variable by its name" "$dshost" landscape --env bounce --axes velocity.y --grid 5 --samples 0 --jumps 0 --out by_name --pictures no --jobs 1
 status 0 "by its number" "$dshost" landscape --env bounce --axes 1 --grid 5 --samples 0 --jumps 0 --out by_number --pictures no --jobs 1
@@ -237,7 +237,7 @@ bad 3 "--center line/center.npy: 200 numbers, but pinball has 2 variables" lands
 bad 3 "the run has no evaluation 61" landscape --env pinball --center run:61
 bad 6 "bowl already holds a landscape" landscape --env pinball --out bowl
 bad 6 "run holds a run already" landscape --env pinball --out run
-refuses 3 "there is no run (no run.sqlite)" "a path that is no run" "$dshost" landscape path --path nowhere
+refuses 3 "nowhere holds no run (there is no run.sqlite)" "a path that is no run" "$dshost" landscape path --path nowhere
 bad 3 "--path nowhere: there is no run" landscape --env pinball --path nowhere --out not_made
 [ ! -e not_made ]
 result $? "no folder is made for it"
@@ -247,20 +247,20 @@ bad 2 "--path run: a run is drawn on a plane, this slice is a line" landscape --
 printf 'spot,0.1\n' > spot.csv
 bad 3 "spot.csv:1: no name" landscape --env pinball --axes 0 --marks spot.csv --out not_made
 printf 'spot,0.1,2\n\nspot,x,2\n' > spot.csv
-bad 3 "spot.csv:3: the coordinate is no number" landscape --env pinball --axes 0 --marks spot.csv --out not_made
+bad 3 "spot.csv:3: the coordinate is not a number" landscape --env pinball --axes 0 --marks spot.csv --out not_made
 for line in a,0.1,50% a,0.1,; do
     echo "$line" > spot.csv
-    bad 3 "spot.csv:1: the second coordinate is no number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
+    bad 3 "spot.csv:1: the second coordinate is not a number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
 done
 echo a,b,1 > spot.csv
-bad 3 "spot.csv:1: the first coordinate is no number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
+bad 3 "spot.csv:1: the first coordinate is not a number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
 echo a,1 > spot.csv
 bad 3 "spot.csv:1: no name, or only one number: give NAME,COORDINATE,COORDINATE" landscape --env pinball --marks spot.csv --out not_made
 bad 3 "spot.csv:1: no name, or only one number: give NAME,COORDINATE,VALUE (a loss, or 50% of" landscape --env pinball --axes 0 --marks spot.csv --out not_made
 bad 3 "missing.csv: No such file" landscape --env pinball --axes 0 --marks missing.csv --out not_made
 bad 6 "nowhere: No such file or directory" landscape nowhere
 bad 6 "run holds no landscape" landscape run
-bad 2 "landscape bowl: goes on with that landscape, whose settings are fixed (--grid cannot be given)" landscape bowl --grid 5
+bad 2 "landscape bowl: continues an existing landscape with fixed settings (--grid cannot be given)" landscape bowl --grid 5
 bad 2 "settings are fixed" landscape bowl --set env.n=3
 bad 2 "(--no-gradient cannot be given)" landscape bowl --no-gradient
 bad 2 "(--gradient cannot be given)" landscape bowl --gradient

@@ -63,6 +63,6 @@ sleep 0.5
 kill -TERM $pid
 wait $pid
 got=$?
-[ $got -eq 143 ] && grep -q 'go on with: dshost resume stopped' err.log
+[ $got -eq 143 ] && grep -q 'continue with: dshost resume stopped' err.log
 result $? "SIGTERM: status 143 and how to go on"
 finish

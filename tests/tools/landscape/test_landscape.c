@@ -247,7 +247,7 @@ static void test_step(void **state)
     m.jump.tested = m.jump.jumps = 0;
     ds_verdict_make(&m, &v);
     assert_true(!v.jumps && isnan(v.jump_share));
-    assert_string_equal(v.shape, "1 basin, with plateaus, jumps not looked for");
+    assert_string_equal(v.shape, "1 basin, with plateaus, jumps not tested");
     assert_non_null(strstr(v.advice, "not adam"));
     free(s.v);
 }

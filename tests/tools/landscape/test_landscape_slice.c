@@ -119,7 +119,7 @@ static void test_names(void **state)
     named.variables = NULL;
     assert_int_equal(ds_slice_make(&plan, &text, "toy", &named, 5, &s, &key, why, &e), -1);
     assert_string_equal(key, "axes");
-    assert_string_equal(why, "there is no variable 'push.y': those of this environment have numbers alone");
+    assert_string_equal(why, "there is no variable 'push.y': the variables of this environment have no names, use numbers");
 }
 
 static void test_variables(void **state)
