@@ -174,8 +174,6 @@ static void shape_tube(ds_geometry *g, vec3 from, vec3 to, float radius, uint32_
     }
     ds_rigid o;
     o.axis[1] = v3_scale(along, 1 / length);
-    /* ---- frame of reference and bodies ---- */
-
     /* Any direction that is not nearly parallel completes the axes. */
     vec3 helper = fabsf(o.axis[1].y) < 0.9f ? v3(0, 1, 0) : v3(1, 0, 0);
     o.axis[0] = v3_unit(v3_cross(helper, o.axis[1]));
@@ -185,6 +183,8 @@ static void shape_tube(ds_geometry *g, vec3 from, vec3 to, float radius, uint32_
     o.detail = detail;
     band(g, &o, radius, -length / 2, 1, 0, radius, length / 2, 1, 0);
 }
+
+/* ---- frame of reference and bodies ---- */
 
 /* Three-quarter view from the front (+z), right and above; in radians. */
 #define AZIMUTH 0.55f

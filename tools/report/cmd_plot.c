@@ -142,7 +142,7 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     } else if (i == r->envs) {
         const char *near = ds_nearest(q->env, name, r->envs);
         rc = ds_fail(e, DS_EXIT_USAGE, "--env %.60s: there are no runs on it; %s %.90s", q->env,
-                     near != NULL ? "the nearest name is" : "there are runs on",
+                     near != NULL ? "nearest is" : "there are runs on",
                      near != NULL ? near : name[0]);
     } else {
         *env = i;

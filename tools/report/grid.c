@@ -87,7 +87,7 @@ static size_t *choose(const char *flag, const char *list, const char *const *nam
         if (!any) {
             const char *near = ds_nearest(word, name, count);
             rc = ds_fail(e, DS_EXIT_USAGE, "%s %.60s: there are no runs of it; %s %.90s", flag, word,
-                         near != NULL ? "the nearest name is" : "there are runs of",
+                         near != NULL ? "nearest is" : "there are runs of",
                          near != NULL ? near : name[0]);
         }
     }
@@ -518,7 +518,7 @@ static int read_metrics(const char *path, const ds_grid_choice *q, metrics *m, d
         rc = m->metric.count == 0
                  ? ds_fail(e, DS_EXIT_IO, "%.300s: it holds no metric", path)
                  : ds_fail(e, DS_EXIT_USAGE, "--metric %.60s: %.300s has no metric of that name; %s %.60s",
-                           q->metric, path, near != NULL ? "the nearest is" : "there is",
+                           q->metric, path, near != NULL ? "nearest is" : "there is",
                            near != NULL ? near : m->metric.name[0]);
     }
     free(text);

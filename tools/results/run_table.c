@@ -356,7 +356,7 @@ static void drop_unfinished(ds_run_results *r, size_t i, size_t end, const ds_re
     }
     if (dropped > 0) {
         ds_log(DS_LOG_WARNING, NULL,
-               "%s: %zu unfinished run%s left out: what the table's runs of %s had found after fewer "
+               "%s: %zu unfinished run%s left out: what runs of %s had found after fewer "
                "evaluations is not known",
                row->env, dropped, dropped == 1 ? " is" : "s are", row->table);
     }

@@ -306,7 +306,7 @@ result $? "a note that is damaged itself"
 copy good told
 sed -i 's/"best_loss": [^,]*/"best_loss": -5/; s/"env": "analytic"/"env": "x\/..\/..\/esc\/PWNED"/' told/summary.json
 status 0 "a summary that says something else" "$dshost" export told --format ioh --out ioh
-grep -q "told/summary.json does not say what run.sqlite says" "$tmp/err" && [ ! -e esc ] && [ ! -e ../esc ] &&
+grep -q "told/summary.json differs from run.sqlite" "$tmp/err" && [ ! -e esc ] && [ ! -e ../esc ] &&
     [ -e ioh/data_f1_analytic ] && ! grep -q '"f_opt": -5' ioh.json
 result $? "is not believed, and makes no paths"
 
@@ -329,7 +329,7 @@ echo hello >empty/job.log
 status 0 "logs and settings do not matter" "$dshost" --env analytic --opt rand --budget 5 --pictures no --out empty
 cp -r good empty/inner
 status 0 "a run in the folder of a run" "$dshost" compare empty:cmaes good
-grep -q "empty/inner lies in the folder of another run, empty" "$tmp/err"
+grep -q "empty/inner is inside the folder of another run, empty" "$tmp/err"
 result $? "counts, and is said"
 
 # ---- names ----

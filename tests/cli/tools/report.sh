@@ -131,13 +131,13 @@ result $? "is not taken for one that ran on all"
 grep -q 'warning: --pool gravity: alone ran on 1 of 3 variants of thrown, and not on gravity=10: its 2 runs there are left out' "$tmp/err" &&
     [ "$(wc -l <"$tmp/err")" -eq 1 ]
 result $? "and that is said once"
-status 0 "variants that all ran on" "$dshost" report easy --pool gravity --only 'thrown@gravity=9/*' --no-pictures --out pooled
+status 0 "variants on which all ran" "$dshost" report easy --pool gravity --only 'thrown@gravity=9/*' --no-pictures --out pooled
 [ "$(cut -d, -f1-3 pooled/cells.csv | tail -n +2 | tr '\n' ' ')" = "thrown,alone,2 thrown,rand,2 " ] && [ ! -s "$tmp/err" ]
 result $? "are pooled without a word"
 rm -r easy/thrown@gravity=9/alone easy/thrown@gravity=9/rand/seed-0
 status 0 "a variant with fewer runs" "$dshost" report easy --pool gravity --no-pictures --out pooled
 [ "$(cut -d, -f1-3 pooled/cells.csv | tail -n +2)" = thrown,rand,5 ] &&
-    grep -q 'warning: --pool gravity: rand has 1 to 2 runs on a variant of thrown' "$tmp/err"
+    grep -q 'warning: --pool gravity: rand has 1 to 2 runs per variant of thrown' "$tmp/err"
 result $? "is told, and counts"
 cat >dims.ini <<'END'
 [bench]
@@ -186,7 +186,7 @@ for d in moved/*/; do
     sed -i 's/^env = .*/env = gone/' "$d/run.ini"
 done
 status 0 "a report where the plugin is gone" "$dshost" report moved
-grep -q "no picture of the best episode: .*gone" "$tmp/err" && grep -q 'Best run: moved' moved/report/index.html
+grep -q "no image of the best episode: .*gone" "$tmp/err" && grep -q 'Best run: moved' moved/report/index.html
 result $? "says so and has the rest"
 
 # A run that did not finish is named, not counted.
@@ -226,8 +226,8 @@ for o in rand cmaes boleap; do
     mkdir -p few/sphere/$o && cp -r all/sphere/$o/seed-[012] few/sphere/$o/
 done
 status 0 "a report of few runs" "$dshost" report few --no-pictures
-grep -q 'Too few runs to tell optimizers apart' few/report/index.html && grep -q 'no p below 0.2 ' few/report/index.html &&
-    grep -q 'it takes 5\.' few/report/index.html && grep -q '<td class=n>too few runs</td>' few/report/index.html
+grep -q 'Too few runs to tell optimizers apart' few/report/index.html && grep -q 'p cannot fall below 0.2 ' few/report/index.html &&
+    grep -q '5 are needed\.' few/report/index.html && grep -q '<td class=n>too few runs</td>' few/report/index.html
 result $? "says what cannot be shown, and what it would take"
 status 0 "compare few runs" "$dshost" compare few:boleap few:rand
 grep -q 'probability 1.000 (95 %: 0.501 to 1.000); Mann-Whitney p = 0.1' "$tmp/out" &&

@@ -61,11 +61,11 @@ for d in version/a/seed-*; do
     sqlite3 "$d/run.sqlite" "delete from setting where key = 'fail_rate'"
 done
 report version
-cells | grep -q 'analytic@fail_rate=,rand,3' && grep -q 'differ in fail_rate: .*; --any-version takes them as one$' "$tmp/err"
+cells | grep -q 'analytic@fail_rate=,rand,3' && grep -q 'differ in fail_rate: .*; --any-version treats them as one$' "$tmp/err"
 result $? "a parameter that one version lacks is a difference"
 report version --any-version
 [ "$(cells)" = "analytic,cmaes,3 analytic,rand,3 " ] && ! grep -q 'kept apart' "$tmp/err" &&
-    grep -q 'Runs on different versions of an environment are taken as one' page/index.html
+    grep -q 'Runs on different versions of an environment are treated as one' page/index.html
 result $? "or none, and the page says so"
 for d in version/a/seed-*; do
     sqlite3 "$d/run.sqlite" "update setting set value = '0.25' where key = 'noise'"
@@ -112,7 +112,7 @@ export_to mix ex && ln -s ex link && export_to mix/c link && [ ! -e ex/rand ] &&
     export_to mix ex/. && [ -e ex/rand ] && export_to mix/c ex/../ex && [ ! -e ex/rand ] && [ -z "$(ls -A ex | grep json$ | grep -v ^IOH)" ]
 result $? "each name of the folder has the same note"
 for place in '' /; do
-    refuses 2 'name a folder of its own' "export to '$place'" "$dshost" export mix --format ioh --out "$place"
+    refuses 2 'name a separate folder' "export to '$place'" "$dshost" export mix --format ioh --out "$place"
 done
 mkdir ex/sub && echo mine > ex/IOHmine && echo mine > victim && mkdir other && echo mine > other/IOHprofiler_f9.dat && ln -s ../other ex/way
 printf '{"format": "ioh", "functions": [], "files": ["..", ".", "", "IOHmine", "../IOHprofiler_f1", "sub", "way/IOHprofiler_f9.dat", "sub/../IOHprofiler_f1_a", "%s/victim", 7]}' \

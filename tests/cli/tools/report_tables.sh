@@ -154,7 +154,7 @@ result $? "and of tables, and one that matches nothing is told"
 status 0 "plot takes them, too" "$dshost" plot full/runs.csv --only 'sphere/*' --kind bars --out bars.csv
 [ "$(wc -l <bars.csv)" -eq 4 ]
 result $? "its figure has what was chosen"
-bad 2 "--only nothing/* matches none of 24 runs (cells are called ENV/OPT; the first is" report all --only 'nothing/*' --out only
+bad 2 "--only nothing/* matches none of 24 runs (cells are named ENV/OPT; the first is" report all --only 'nothing/*' --out only
 
 # ---- rows that fail, differ, or are not finished ----
 # edit FROM TO AWK: a table with a row changed.
@@ -182,19 +182,19 @@ report open.csv --out open
     grep -q 'Left out: 12 runs' open/index.html
 result $? "losses after a number of evaluations that is not told are none"
 awk -F, -v k="$loss" 'NR == 1 { print; next } $1 == "sphere" { $k *= 1.5; print }' OFS=, full/runs.csv >other.csv
-bad 3 "all/sphere/boleap/seed-0 and other.csv:2 tell of sphere/boleap, seed 0, but best losses are " report all other.csv --out nix
-bad 3 "full/runs.csv:14 and other.csv:2 tell of sphere/boleap, seed 0, but best losses are " report other.csv full/runs.csv --out nix
+bad 3 "all/sphere/boleap/seed-0 and other.csv:2 both describe sphere/boleap, seed 0, but best losses are " report all other.csv --out nix
+bad 3 "full/runs.csv:14 and other.csv:2 both describe sphere/boleap, seed 0, but best losses are " report other.csv full/runs.csv --out nix
 edit full/runs.csv budget.csv "NR > 1 { \$$budget = 50 }"
 bad 3 "budgets 40 and 50: leave one of them out" report all/sphere budget.csv --only 'sphere/*' --out nix
 edit full/runs.csv more.csv "NR > 1 { \$$budget = 50; \$$seed += 100 }"
 report all more.csv --out more
 [ $? -eq 0 ] && [ "$(awk -F, '$3 != 8' more/cells.csv | wc -l)" -eq 1 ] && grep -q 'The runs have different budgets' more/index.html &&
-    grep -q 'warning: sphere: runs with different budgets are put side by side as they ended: more.csv:[0-9]* (50), all/sphere/boleap/seed-[0-3] (40)' "$tmp/err"
+    grep -q 'warning: sphere: runs with different budgets are compared as they ended: more.csv:[0-9]* (50), all/sphere/boleap/seed-[0-3] (40)' "$tmp/err"
 result $? "different budgets are told"
 edit full/runs.csv newer.csv "NR > 1 && \$1 == \"sphere\" { \$$(at version_environment) = \"newer\" }"
 report all newer.csv --out newer
 [ $? -eq 0 ] && [ "$(cut -d, -f1 newer/cells.csv | sort -u | tr '\n' ' ')" = "environment rastrigin sphere@version=$(awk -F, -v k="$(at version_environment)" 'NR == 2 { print $k }' full/runs.csv) sphere@version=newer " ] &&
-    grep -q 'warning: sphere: its runs differ in version: .*; --any-version takes them as one$' "$tmp/err"
+    grep -q 'warning: sphere: its runs differ in version: .*; --any-version treats them as one$' "$tmp/err"
 result $? "another version of an environment is another environment"
 edit newer.csv moved.csv "NR > 1 { \$$seed += 100 }"
 report all moved.csv --any-version --out newer
@@ -325,12 +325,12 @@ head -n 1 full/runs.csv >head.csv
 bad 6 "head.csv holds no run" report head.csv --out nix
 bad 6 "nowhere.csv" report nowhere.csv --out nix
 : >empty.csv
-bad 3 'empty.csv: no column "environment"; a runs.csv of dshost report has it' report empty.csv --out nix
+bad 3 'empty.csv: there is no column "environment"; runs.csv of dshost report has it' report empty.csv --out nix
 bad 3 'full/cells.csv: no column "seed"' report full/cells.csv --out nix
 sed 1s/best_loss/loss/ full/runs.csv >x.csv
-bad 3 'x.csv: no column "best_loss"' report all x.csv --out nix
+bad 3 'x.csv: there is no column "best_loss"' report all x.csv --out nix
 sed 1s/gradients/seed/ full/runs.csv >x.csv
-bad 3 'x.csv: two columns "seed"' report x.csv --out nix
+bad 3 'x.csv: two columns are named "seed"' report x.csv --out nix
 # wrong COLUMN TEXT MESSAGE: in line 3
 wrong() {
     awk -F, -v OFS=, -v k="$(at "$1")" -v text="$2" 'NR == 3 { $k = text } { print }' full/runs.csv >x.csv
@@ -352,22 +352,22 @@ bad 3 'x.csv:4: 16 fields, but the header has 17' report x.csv --out nix
 sed '4s/^/"/' turned.csv >x.csv
 bad 3 'x.csv:4: ' report x.csv --out nix
 sed '4s/$/"/' turned.csv >x.csv
-bad 3 'x.csv:4: a quote inside a field' report x.csv --out nix
+bad 3 'x.csv:4: a quote inside an unquoted field' report x.csv --out nix
 {
     cat turned.csv
     printf '"no end'
 } >x.csv
-bad 3 'x.csv:26: a quoted field has no end' report x.csv --out nix
+bad 3 'x.csv:26: a quoted field is not closed' report x.csv --out nix
 {
     head -n 2 turned.csv
     head -c 70000 /dev/zero | tr '\0' x
 } >x.csv
-bad 3 'x.csv:3: a line of more than 65535 bytes' report x.csv --out nix
+bad 3 'x.csv:3: a line has more than 65535 bytes' report x.csv --out nix
 {
     head -n 2 turned.csv
     printf 'a\000b,'
 } >x.csv
-bad 3 'x.csv:3: a byte 0' report x.csv --out nix
+bad 3 'x.csv:3: a zero byte' report x.csv --out nix
 {
     head -n 1 turned.csv
     head -c 300 /dev/zero | tr '\0' ,
@@ -376,8 +376,8 @@ bad 3 'x.csv:2: more than 256 fields' report x.csv --out nix
 truncate -s 65M large.csv
 bad 6 'large.csv: too large' report large.csv --out nix
 rm large.csv
-bad 2 'report: of tables alone: say with --out' report full/runs.csv
-bad 2 'plot: of tables alone: say with --out' plot full/runs.csv --kind scores
+bad 2 'report: with tables only, name' report full/runs.csv
+bad 2 'plot: with tables only, name' plot full/runs.csv --kind scores
 bad 2 'curves: every optimizer has runs of tables on sphere, which tell how runs ended' plot full/runs.csv --env sphere --out nix.svg
 bad 2 'targets: every optimizer has runs of tables, which tell how' plot full/runs.csv --kind targets --out nix.svg
 [ ! -e nix ] && [ ! -e nix.svg ]
@@ -405,7 +405,7 @@ odd() { # TEXT NAME
     result $? "$2"
 }
 tr ',' ';' <ours.csv >t.csv
-odd 'separated by semicolons: write it with commas' "semicolons"
+odd 'separated by semicolons: write commas' "semicolons"
 tr ',' '\t' <ours.csv >t.csv
 odd 'separated by tabs' "tabs"
 sed 's/,1\.\([0-9]\),/,"1,\1",/' ours.csv >t.csv
@@ -417,7 +417,7 @@ odd 'budget "60.5": expected a whole number' "half an evaluation"
 sed 's/^e,/bounce,/; s/budget,1,1$/budget,2,1/' ours.csv >two.csv
 sed 's/^e,/bounce,/; s/budget,1,1$/budget,3,1/' ours.csv >three.csv
 "$dshost" compare two.csv:a three.csv:b 2>"$tmp/err" | sed 1,2d >"$tmp/out"
-sed 's/^e$/bounce/' want | cmp -s - "$tmp/out" && grep -q 'bounce: versions 2 and 3 are taken as one: they compute the same where residual is empty' "$tmp/err"
+sed 's/^e$/bounce/' want | cmp -s - "$tmp/out" && grep -q 'bounce: versions 2 and 3 are treated as one: they compute the same where residual is empty' "$tmp/err"
 result $? "versions of bounce that compute the same are one, which is said"
 sed 's/^bounce,/pendulum,/' two.csv >x.csv && sed 's/^bounce,/pendulum,/' three.csv >y.csv
 "$dshost" compare x.csv:a y.csv:b >"$tmp/out" 2>"$tmp/err"

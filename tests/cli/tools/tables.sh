@@ -52,7 +52,7 @@ END
 table runs.csv --stat median && head -n 6 out | cmp -s want - && grep -q '^Median .* 6 runs each. Bold: .*not shown to be worse' out
 result $? "bold: the best, and what the test does not tell from it; and what bold means"
 for k in 1 2 3 4; do row few a $k $k && row few b $k 9$k; done | sed '/,[34],4,60/d' | { echo "$head" && cat; } > few.csv
-table few.csv --stat median && [ "$(grep -c '\*\*' out)" -eq 1 ] && grep -q 'On 1 of 1 environments the runs are too few to show any difference' out
+table few.csv --stat median && [ "$(grep -c '\*\*' out)" -eq 1 ] && grep -q 'On 1 of 1 environments there are too few runs to show any difference' out
 result $? "with too few runs just the lowest, and that is said"
 table runs.csv --stat median --columns 1 && [ "$(grep -c '^| ---' out)" -eq 2 ] && table runs.csv --stat median --transpose && grep -q '^| | `boleap` | `cmaes`' out
 result $? "one environment a table; environments as rows"

@@ -496,7 +496,7 @@ static void test_errors(void **state)
     }
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(write[i](temporary_path(&x.t, "b.xyz"), all, &e), DS_EXIT_PLUGIN);
-        assert_non_null(strstr(e.text, "no position of the first frame is finite"));
+        assert_non_null(strstr(e.text, "no position in the first frame is finite"));
     }
     x.item.scene->bodies = bodies;
     /* One frame is the file itself. */

@@ -181,7 +181,7 @@ static void test_rastrigin(void **state)
     m.n = 5001; /* and leaprefine refuses more than 5000 */
     ds_verdict_make(&m, &v);
     assert_non_null(
-        strstr(v.advice, "121 basins: racer, which begins anew from many places; not lbfgsb alone"));
+        strstr(v.advice, "121 basins: racer, which restarts from many places; not lbfgsb alone"));
     m.n = 2;
     m = measure_function(rastrigin, 1001, 1);
     assert_int_equal(m.basins.basins, 11);
