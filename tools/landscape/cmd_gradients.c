@@ -68,10 +68,14 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
 
 static void print_help(void)
 {
-    printf("usage: dshost gradients --env E [OPTIONS]\n\nEstimates the gradient of the loss of environment E "
-           "under Gaussian noise, at a point, on a slice, or over sweeps:\nfrom gradients (first order), "
-           "from losses alone (zeroth order), and mixed (alpha order); with means, variances,\nbiases and "
-           "errors relative to a long run, and intervals for all of them.\n\n");
+    printf("usage: dshost gradients --env E [OPTIONS]\n"
+           "\n"
+           "Estimates the gradient of the loss of environment E under Gaussian noise, at a point, on a "
+           "slice, or over sweeps:\n"
+           "from gradients (first order), from losses alone (zeroth order), and mixed (alpha order); with "
+           "means, variances,\n"
+           "biases and errors relative to a long run, and intervals for all of them.\n"
+           "\n");
     for (int i = 0; ds_gradients_schema[i] != NULL; i++) {
         ds_flag_describe(ds_gradients_schema[i]);
     }

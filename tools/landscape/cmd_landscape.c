@@ -155,19 +155,24 @@ static int read_flags(int argc, char **argv, flags *f, ds_error *e)
 
 static void print_help(void)
 {
-    printf(
-        "usage: dshost landscape --env E [OPTIONS]\n       dshost landscape DIR [OPTIONS]      continue that "
-        "landscape, or draw it again\n\nMeasures the loss and its gradient on a line or plane through the "
-        "box of environment E. Writes a folder with\nthe record, data, summary.json and figures.\n\n");
+    printf("usage: dshost landscape --env E [OPTIONS]\n"
+           "       dshost landscape DIR [OPTIONS]      continue that landscape, or draw it again\n"
+           "\n"
+           "Measures the loss and its gradient on a line or plane through the box of environment E. Writes a "
+           "folder with\n"
+           "the record, data, summary.json and figures.\n"
+           "\n");
     for (int i = 0; ds_landscape_schema[i] != NULL; i++) {
         if (is_own_flag(ds_landscape_schema[i])) {
             ds_flag_describe(ds_landscape_schema[i]);
         }
     }
-    printf("  --gradient     Fail if the environment has no gradient.\n  --no-gradient  Measure only the "
-           "loss.\n  --path         DIR of a run to draw on the slice; may be repeated.\n  --marks        "
-           "FILE with points to draw on it: lines NAME,COORDINATE,LOSS (50%%: half of the largest loss), on "
-           "a\n                 plane NAME,COORDINATE,COORDINATE.\n");
+    printf("  --gradient     Fail if the environment has no gradient.\n"
+           "  --no-gradient  Measure only the loss.\n"
+           "  --path         DIR of a run to draw on the slice; may be repeated.\n"
+           "  --marks        FILE with points to draw on it: lines NAME,COORDINATE,LOSS (50%%: half of the "
+           "largest loss), on a\n"
+           "                 plane NAME,COORDINATE,COORDINATE.\n");
     for (int i = 0; ds_run_schema[i] != NULL; i++) {
         if (strcmp(ds_run_schema[i]->name, "out") == 0) {
             printf("  --out          Result folder; empty = results/ENV-landscape-sSEED.\n");
@@ -181,10 +186,11 @@ static void print_help(void)
            "  --config       Read settings from an .ini file; flags and --set win over it.\n"
            "  --advise       Print only the verdict and which optimizers to try; a grid of " ADVICE_GRID
            " points an axis,\n"
-           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX
-           " points of the box, no figures.\n                 Nothing is kept unless a folder is named.\n  "
-           "--trust-plugin Run this plugin (file, folder or id) if the record in DIR names it and it is not "
-           "on the plugin path.\n  --json         Print the summary as JSON instead of text.\n");
+           "                 " ADVICE_SAMPLES " samples, " ADVICE_BOX " points of the box, no figures.\n"
+           "                 Nothing is kept unless a folder is named.\n"
+           "  --trust-plugin Run this plugin (file, folder or id) if the record in DIR names it and it is "
+           "not on the plugin path.\n"
+           "  --json         Print the summary as JSON instead of text.\n");
 }
 
 /* The folder that the user named, or a new one; to be freed. */

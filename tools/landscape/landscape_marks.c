@@ -66,7 +66,7 @@ static int take_line(ds_landscape *l, char *text, const char *path, unsigned lin
     *second++ = '\0';
     char *first = strrchr(text, ',');
     if (first == NULL || first == text) {
-        return bad_line(l, path, line, "a name and two numbers are needed", e);
+        return bad_line(l, path, line, "no name, or only one number", e);
     }
     *first++ = '\0';
     xy[0] = strtod(first, &end);

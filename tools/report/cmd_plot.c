@@ -23,20 +23,33 @@ typedef struct request {
 } request;
 
 static const char usage[] =
-    "usage: dshost plot [DIR|RUNS.csv]... [OPTIONS]\n\nDraws a figure about the runs below the folders and "
-    "in the tables, counted as in `dshost report`, and prints the path\nof the file.\n\n  --kind K       "
-    "curves (best loss so far; default), bars (final losses), scores (over all environments),\n              "
-    "   profile (share of runs above a score), targets (share of targets reached: data profile)\n  --env E   "
-    "     the environment of curves and bars; required if the folders hold several\n  --only PATTERN only "
-    "cells ENV/OPT that match, as in 'torus/*'; may be repeated or contain commas\n  --pool KEY     treat "
-    "the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, as one environment\n  "
-    "--any-version  do not separate runs on different versions of an environment\n  --along A      "
-    "horizontal axis of curves and targets: evaluations (default), steps (of simulation), seconds\n  --out "
-    "FILE     .png, .svg, .pdf or .csv (the numbers); DIR/KIND.png by default (in the first DIR; required\n  "
-    "               without one)\n\nFor print (a PDF contains its fonts; a PNG has 300 dots per inch):\n\n  "
-    "--width W      such as 85mm, 3.3in or 240pt; 160mm by default for a PDF\n  --height H     by default as "
-    "high as needed\n  --font-size P  of labels, in points; 8 by default\n  --no-title     nothing above the "
-    "frame, for figures with a caption\n";
+    "usage: dshost plot [DIR|RUNS.csv]... [OPTIONS]\n"
+    "\n"
+    "Draws a figure about the runs below the folders and in the tables, counted as in `dshost report`, and "
+    "prints the path\n"
+    "of the file.\n"
+    "\n"
+    "  --kind K       curves (best loss so far; default), bars (final losses), scores (over all "
+    "environments),\n"
+    "                 profile (share of runs above a score), targets (share of targets reached: data "
+    "profile)\n"
+    "  --env E        the environment of curves and bars; required if the folders hold several\n"
+    "  --only PATTERN only cells ENV/OPT that match, as in 'torus/*'; may be repeated or contain commas\n"
+    "  --pool KEY     treat the variants of a sweep over a parameter of environments, ENV@KEY=VALUE, as one "
+    "environment\n"
+    "  --any-version  do not separate runs on different versions of an environment\n"
+    "  --along A      horizontal axis of curves and targets: evaluations (default), steps (of simulation), "
+    "seconds\n"
+    "  --out FILE     .png, .svg, .pdf or .csv (the numbers); DIR/KIND.png by default (in the first DIR; "
+    "required\n"
+    "                 without one)\n"
+    "\n"
+    "For print (a PDF contains its fonts; a PNG has 300 dots per inch):\n"
+    "\n"
+    "  --width W      such as 85mm, 3.3in or 240pt; 160mm by default for a PDF\n"
+    "  --height H     by default as high as needed\n"
+    "  --font-size P  of labels, in points; 8 by default\n"
+    "  --no-title     nothing above the frame, for figures with a caption\n";
 
 /* --kind or --along: the number of a word. */
 static int take_choice(void *to, const char *name, const char *value, ds_error *e)
@@ -142,8 +155,7 @@ static int find_env(const ds_report *r, const request *q, size_t *env, ds_error 
     } else if (i == r->envs) {
         const char *near = ds_nearest(q->env, name, r->envs);
         rc = ds_fail(e, DS_EXIT_USAGE, "--env %.60s: there are no runs on it; %s %.90s", q->env,
-                     near != NULL ? "nearest is" : "there are runs on",
-                     near != NULL ? near : name[0]);
+                     near != NULL ? "nearest is" : "there are runs on", near != NULL ? near : name[0]);
     } else {
         *env = i;
     }

@@ -21,14 +21,19 @@ typedef struct request {
 } request;
 
 static const char usage[] =
-    "usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n\nWrites the evaluations of the "
-    "runs in DIR in another format: tables to export/ in the folder of each run,\nfolders for comparisons to "
-    "DIR/export/.\n\n  --format F    csv, jsonl, npz: one table per run; ioh, coco: a folder of finished "
-    "runs for IOHanalyzer or COCO,\n                with one folder per optimizer if there are several; it "
-    "replaces an earlier export\n  --out PATH    write there instead; - is the standard output (csv, "
-    "jsonl)\n  --no-times    leave out the columns that differ from run to run (wall_s, at)\n  --plain       "
-    "name the variables x0, x1, ... instead of using the environment's names\n  --any-version do not "
-    "separate runs on different versions of an environment (ioh, coco)\n";
+    "usage: dshost export DIR --format csv|jsonl|npz|ioh|coco [OPTIONS]\n"
+    "\n"
+    "Writes the evaluations of the runs in DIR in another format: tables to export/ in the folder of each "
+    "run,\n"
+    "folders for comparisons to DIR/export/.\n"
+    "\n"
+    "  --format F    csv, jsonl, npz: one table per run; ioh, coco: a folder of finished runs for "
+    "IOHanalyzer or COCO,\n"
+    "                with one folder per optimizer if there are several; it replaces an earlier export\n"
+    "  --out PATH    write there instead; - is the standard output (csv, jsonl)\n"
+    "  --no-times    leave out the columns that differ from run to run (wall_s, at)\n"
+    "  --plain       name the variables x0, x1, ... instead of using the environment's names\n"
+    "  --any-version do not separate runs on different versions of an environment (ioh, coco)\n";
 
 /* The ending of a file's name must match the format; a name without an ending matches all. */
 static int check_out(const request *q, ds_error *e)

@@ -231,19 +231,19 @@ bad 3 "unknown parameter 'foo' in [landscape]; \`dshost help landscape\` lists t
 bad 3 "did you mean 'grid'" landscape --env pinball --set landscape.girt=2
 bad 2 "--steps" landscape --env pinball --steps "1e-4 1e-3"
 bad 2 "--samples" landscape --env pinball --samples -1
-bad 2 "--from start: a line needs both of its ends" landscape --env pinball --from start
+bad 2 "--from start: a line needs both ends" landscape --env pinball --from start
 bad 3 "missing.npy" landscape --env pinball --center missing.npy
 bad 3 "--center line/center.npy: 200 numbers, but pinball has 2 variables" landscape --env pinball --center line/center.npy
 bad 3 "the run has no evaluation 61" landscape --env pinball --center run:61
 bad 6 "bowl already holds a landscape" landscape --env pinball --out bowl
 bad 6 "run holds a run already" landscape --env pinball --out run
 refuses 3 "nowhere holds no run (there is no run.sqlite)" "a path that is no run" "$dshost" landscape path --path nowhere
-bad 3 "--path nowhere: there is no run" landscape --env pinball --path nowhere --out not_made
+bad 3 "--path nowhere holds no run" landscape --env pinball --path nowhere --out not_made
 [ ! -e not_made ]
 result $? "no folder is made for it"
 refuses 3 "a run of pinball, not of cartpole" "a path of another environment" "$dshost" landscape random --path run
 bad 3 "--center run: a run of pinball, not of bounce" landscape --env bounce --center run
-bad 2 "--path run: a run is drawn on a plane, this slice is a line" landscape --env pinball --axes 0 --path run --out not_made
+bad 2 "--path run: a run is drawn on a plane, but this slice is a line" landscape --env pinball --axes 0 --path run --out not_made
 printf 'spot,0.1\n' > spot.csv
 bad 3 "spot.csv:1: no name" landscape --env pinball --axes 0 --marks spot.csv --out not_made
 printf 'spot,0.1,2\n\nspot,x,2\n' > spot.csv
@@ -261,7 +261,7 @@ bad 3 "missing.csv: No such file" landscape --env pinball --axes 0 --marks missi
 bad 6 "nowhere: No such file or directory" landscape nowhere
 bad 6 "run holds no landscape" landscape run
 bad 2 "landscape bowl: continues an existing landscape with fixed settings (--grid cannot be given)" landscape bowl --grid 5
-bad 2 "settings are fixed" landscape bowl --set env.n=3
+bad 2 "with fixed settings" landscape bowl --set env.n=3
 bad 2 "(--no-gradient cannot be given)" landscape bowl --no-gradient
 bad 2 "(--gradient cannot be given)" landscape bowl --gradient
 bad 2 "(--set landscape.grid cannot be given)" landscape bowl --set landscape.grid=3

@@ -186,7 +186,7 @@ report bad
 at=$(column page/runs.csv score)
 [ "$(awk -F, -v k="$at" '$2 == "rand" && $8 == "" { print $k }' page/runs.csv | sort -u)" = 0 ]
 result $? "a run without a valid loss scores 0"
-grep -q 'worst mean (there is none of random search)' page/index.html
+grep -q 'worst mean (there is no random search)' page/index.html
 result $? "random search with a failed run is no scale"
 
 # ---- unfinished and damaged runs ----
@@ -212,7 +212,7 @@ result $? "names what it leaves out"
 refuses 6 'no finished run' "export where none has finished" "$dshost" export part/open --format ioh
 mkdir none
 cp -r part/open/seed-1 none/
-refuses 6 'no run can be counted; the first of 1' "report where there is none at all" "$dshost" report none
+refuses 6 'no run counts; the first of 1' "report where there is none at all" "$dshost" report none
 
 # ---- unfinished runs of an optimizer that has no others ----
 "$dshost" --env "$faulty" --set env.n=2 --set env.work=0.02 --opt cmaes --budget 1000 --pictures no \
@@ -225,7 +225,7 @@ status 0 "and a plot" "$dshost" plot going --out going.csv
 kill -INT $worker
 wait $worker
 got=$(sed -n 's/.*Unfinished: cmaes seed 0: \([0-9]*\) of 1000\..*/\1/p' page/index.html)
-[ "${got:-0}" -gt 0 ] && grep -q '1 finished run <b>and 1 unfinished one</b>' page/index.html
+[ "${got:-0}" -gt 0 ] && grep -q '1 finished run <b>and 1 unfinished run</b>' page/index.html
 result $? "marks it, with how far it was"
 common=$([ "${got:-0}" -lt 60 ] && echo "$got" || echo 60)
 grep -q "compared after $common evaluations" page/index.html && [ "$(column page/cells.csv compared_after)" -gt 0 ] &&

@@ -326,7 +326,7 @@ bad 6 "head.csv holds no run" report head.csv --out nix
 bad 6 "nowhere.csv" report nowhere.csv --out nix
 : >empty.csv
 bad 3 'empty.csv: there is no column "environment"; runs.csv of dshost report has it' report empty.csv --out nix
-bad 3 'full/cells.csv: no column "seed"' report full/cells.csv --out nix
+bad 3 'full/cells.csv: there is no column "seed"' report full/cells.csv --out nix
 sed 1s/best_loss/loss/ full/runs.csv >x.csv
 bad 3 'x.csv: there is no column "best_loss"' report all x.csv --out nix
 sed 1s/gradients/seed/ full/runs.csv >x.csv
@@ -378,8 +378,8 @@ bad 6 'large.csv: too large' report large.csv --out nix
 rm large.csv
 bad 2 'report: with tables only, name' report full/runs.csv
 bad 2 'plot: with tables only, name' plot full/runs.csv --kind scores
-bad 2 'curves: every optimizer has runs of tables on sphere, which tell how runs ended' plot full/runs.csv --env sphere --out nix.svg
-bad 2 'targets: every optimizer has runs of tables, which tell how' plot full/runs.csv --kind targets --out nix.svg
+bad 2 'curves: every optimizer has runs of tables on sphere, which have no curves' plot full/runs.csv --env sphere --out nix.svg
+bad 2 'targets: every optimizer has runs of tables, which have no curves' plot full/runs.csv --kind targets --out nix.svg
 [ ! -e nix ] && [ ! -e nix.svg ]
 result $? "nothing is written then"
 
