@@ -231,7 +231,7 @@ grep -q 'Too few runs to tell optimizers apart' few/report/index.html && grep -q
 result $? "says what cannot be shown, and what it would take"
 status 0 "compare few runs" "$dshost" compare few:boleap few:rand
 grep -q 'probability 1.000 (95 %: 0.501 to 1.000); Mann-Whitney p = 0.1' "$tmp/out" &&
-    grep -q '=> cannot be decided: with 3 and 3 runs no p below 0.1 is possible; it needs 4 runs of each' "$tmp/out"
+    grep -q '=> undecidable: with 3 and 3 runs no p below 0.1 is possible; it needs 4 runs of each' "$tmp/out"
 result $? "says so, with an interval that is none of certainty"
 "$dshost" compare few:boleap few:rand --json | tr -d ' \n' | grep -q '"least_p_holm":0.1.*"verdict":"toofewruns".*"runs_needed":4'
 result $? "also as JSON"
