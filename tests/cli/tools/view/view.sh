@@ -58,7 +58,7 @@ refuses 2 "unknown format.*\.html" "an unknown ending" "$dshost" view run -o run
 refuses 2 "name 1 to 12" "nothing to see" "$dshost" view -o a.html
 refuses 2 "nowhere holds no run" "no run" "$dshost" view nowhere -o a.html
 refuses 3 "the run has no evaluation 99" "no such evaluation" "$dshost" view run:99 -o a.html
-refuses 4 "analytic: there is nothing to see.*ds.env.scene/1" "no scene" "$dshost" view --env analytic -o a.html
+refuses 4 "analytic: nothing to show.*ds.env.scene/1" "no scene" "$dshost" view --env analytic -o a.html
 refuses 2 "a .csv file holds one episode, but 2 were named" "two in a table" "$dshost" view run run:2 -o a.csv
 refuses 6 "nowhere/a.html" "no folder" "$dshost" view run -o nowhere/a.html
 refuses 2 "camera 1,2,0: expected AZIMUTH" "no zoom of 0" "$dshost" view run -o a.html --camera 1,2,0
