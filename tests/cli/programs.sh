@@ -47,7 +47,7 @@ status 0 "the best alone" "$dshost" picture run --best
 result $? "with its evaluation"
 status 2 "pictures of nothing" "$dshost" picture
 run "$dshost" picture nowhere
-[ $status -eq 6 ] && grep -q '^dshost: warning: no picture of the run: nowhere/run.sqlite' "$tmp/err"
+[ $status -eq 6 ] && grep -q '^dshost: warning: cannot draw the run: nowhere/run.sqlite' "$tmp/err"
 result $? "pictures of a run that is not there"
 
 # A copy of dshost elsewhere: what it starts is found on PATH.

@@ -69,14 +69,7 @@ const ds_param *const ds_gradients_schema[] = {
 
 int ds_gradients_refuse(const ds_settings *settings, const char *key, const char *why, ds_error *e)
 {
-    const ds_setting *s = ds_settings_find(settings, DS_SECTION_GRADIENTS, key);
-    if (s == NULL) {
-        return ds_fail(e, DS_EXIT_CONFIG, "gradients: %s: %s", key, why);
-    }
-    if (s->layer == DS_LAYER_FLAG) {
-        return ds_fail(e, s->status, "%s %.60s: %s", s->origin, s->value, why);
-    }
-    return ds_fail(e, s->status, "%s: %s = %.60s: %s", s->origin, key, s->value, why);
+    return ds_slice_refuse(settings, DS_SECTION_GRADIENTS, "gradients", key, why, e);
 }
 
 static int whole(const ds_params *p, const char *name)

@@ -388,7 +388,6 @@ int ds_measure_basins(const ds_field *f, double range, ds_basin_measure *out)
 
 /* ---- gradients against differences ---- */
 
-
 /* Collects comparisons. */
 typedef struct judge {
     ds_agreement *out;

@@ -57,7 +57,7 @@ typedef struct ds_axis_measure {
     uint64_t lines;
     uint64_t triples; /* three consecutive points with a loss */
     uint64_t turns;   /* up and then down by more than DS_DEPTH, or the reverse */
-    double sweeps; /* total variation over range, mean over lines: how often the loss crosses its range */
+    double sweeps;    /* total variation over range, mean over lines: how often the loss crosses its range */
 } ds_axis_measure;
 
 typedef struct ds_loss_measure {

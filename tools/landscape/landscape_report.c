@@ -383,7 +383,6 @@ void ds_landscape_print_advice(const ds_landscape *l, FILE *f)
 
 /* ---- data files: grid.csv, samples.csv, landscape.npz ---- */
 
-
 static void number(ds_printer *p, double v)
 {
     if (isfinite(v)) {

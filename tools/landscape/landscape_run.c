@@ -43,17 +43,9 @@ const ds_param *const ds_landscape_schema[] = {
            "as the grid has."),
     NULL};
 
-/* Fails for the value of a key, with its origin, key and value, and the reason. */
 static int landscape_refuse(const ds_settings *settings, const char *key, const char *why, ds_error *e)
 {
-    const ds_setting *s = ds_settings_find(settings, DS_SECTION_LANDSCAPE, key);
-    if (s == NULL) {
-        return ds_fail(e, DS_EXIT_CONFIG, "landscape: %s: %s", key, why);
-    }
-    if (s->layer == DS_LAYER_FLAG) {
-        return ds_fail(e, s->status, "%s %.60s: %s", s->origin, s->value, why);
-    }
-    return ds_fail(e, s->status, "%s: %s = %.60s: %s", s->origin, key, s->value, why);
+    return ds_slice_refuse(settings, DS_SECTION_LANDSCAPE, "landscape", key, why, e);
 }
 
 static int take_steps(const ds_settings *settings, ds_landscape_options *o, ds_error *e)

@@ -482,3 +482,18 @@ double ds_slice_project(const ds_slice *s, const double *x, double c[DS_SLICE_DI
     }
     return sqrt(left / (double)s->n);
 }
+
+/* ---- messages ---- */
+
+int ds_slice_refuse(const ds_settings *settings, int section, const char *command, const char *key,
+                    const char *why, ds_error *e)
+{
+    const ds_setting *s = ds_settings_find(settings, section, key);
+    if (s == NULL) {
+        return ds_fail(e, DS_EXIT_CONFIG, "%s: %s: %s", command, key, why);
+    }
+    if (s->layer == DS_LAYER_FLAG) {
+        return ds_fail(e, s->status, "%s %.60s: %s", s->origin, s->value, why);
+    }
+    return ds_fail(e, s->status, "%s: %s = %.60s: %s", s->origin, key, s->value, why);
+}

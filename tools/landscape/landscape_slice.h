@@ -7,6 +7,7 @@
 #ifndef DS_LANDSCAPE_LANDSCAPE_SLICE_H
 #define DS_LANDSCAPE_LANDSCAPE_SLICE_H
 
+#include "config/settings.h"
 #include "results/point.h"
 
 enum { DS_SLICE_DIMS = 2, DS_SLICE_LABEL = 160 };
@@ -73,5 +74,10 @@ void ds_slice_gradient(const ds_slice *s, const double *gradient, double out[DS_
 /* The coordinates of the point of the slice nearest to x, with lengths in widths of the box. Returns the
  * distance relative to the box's diagonal. */
 double ds_slice_project(const ds_slice *s, const double *x, double c[DS_SLICE_DIMS]);
+
+/* Fails for the value of a key of section [landscape] or [gradients], with its origin, key and value, and the reason.
+ * `command` replaces the origin of a default. */
+int ds_slice_refuse(const ds_settings *settings, int section, const char *command, const char *key,
+                    const char *why, ds_error *e);
 
 #endif

@@ -151,7 +151,7 @@ bad 3 "--x 1,2: 2 numbers, but heaviside has 1 variable" gradients --env heavisi
 bad 3 "unknown parameter 'foo' in [gradients]; \`dshost help gradients\` lists them" gradients --env heaviside --set gradients.foo=1
 bad 3 "did you mean 'gamma'" gradients --env heaviside --set gradients.gama=2
 bad 2 "more than 1000000" gradients --env heaviside --axes 0 --grid 5000 --sweep sigma=log:1:2:4000
-bad 6 "slice holds other" gradients --env heaviside --out slice
+bad 6 "slice already holds other" gradients --env heaviside --out slice
 "$dshost" gradients --env "$faulty" --set env.fault=diverge --samples 20 --repeats 2 --reference 0 > out 2> err
 [ $? -eq 5 ] && grep -q '^dshost: error: faulty: .* evaluations failed' err
 result $? "an environment that fails"
