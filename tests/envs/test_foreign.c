@@ -57,12 +57,12 @@ static void test_signatures(void **state)
                  {"double(x:f64*)", "unknown type 'double'"},
                  {"f64*(x:f64*)", "return a pointer"},
                  {"f64", "'(' is missing"},
-                 {"f64(", "no role"},
+                 {"f64(", "unknown role"},
                  {"f64(x:f64*", "',' or ')'"},
-                 {"f64(x:f64*,)", "no role"},
+                 {"f64(x:f64*,)", "unknown role"},
                  {"f64(y:f64)", "unknown role 'y'"},
                  {"void(r:f64*, J:f64)", "must be pointers"},
-                 {"f64(x f64*)", "no role"},
+                 {"f64(x f64*)", "unknown role"},
                  {"f64(x:f64)", "must be pointers"},
                  {"f64(n:f64)", "must be integers"},
                  {"f64(x0:i32)", "f64 or f32"},
@@ -70,7 +70,7 @@ static void test_signatures(void **state)
                  {"f64(1.5:i32)", "does not fit"},
                  {"f64(-1:u64)", "does not fit"},
                  {"f64(3e9:i32)", "does not fit"},
-                 {"f64(1e999:f64)", "no role"},
+                 {"f64(1e999:f64)", "unknown role"},
                  {"f64(x0:f64))", "unexpected text after"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         if (signature_parse(wrong[k].text, &s, error) || !strstr(error, wrong[k].word)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_swept_scenes.c - gradSim's scenes of rigid bodies and pendula: motions and losses of pictures measured
- * once with an independent program, optima, derivatives against central differences, residuals with
+/* test_observed_scenes.c - gradSim's scenes of rigid bodies and pendula: motions and losses of pictures
+ * measured once with an independent program, optima, derivatives against central differences, residuals with
  * their products. */
 #include <setjmp.h>
 #include <stdarg.h>

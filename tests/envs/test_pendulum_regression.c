@@ -84,8 +84,8 @@ static void angles_of(const recording *r, double *angle, found *f)
     }
 }
 
-/* The two equations of motion of docs/environments/gradsim.md are linear in the constants; two rows for each sample with
- * a window. */
+/* The two equations of motion of docs/environments/gradsim.md are linear in the constants; two rows for each
+ * sample with a window. */
 static void regress(uint64_t samples, const double *angle, found *f)
 {
     const size_t middles = (size_t)samples - WINDOW + 1, rows = 2 * middles;

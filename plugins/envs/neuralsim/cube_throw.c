@@ -104,7 +104,7 @@ static void read_start(cube *e, ds_param_reader *in)
     e->start[3] = c[2] * c[1] * c[0] + s[2] * s[1] * s[0];
 }
 
-static void read_knobs(cube *e, ds_param_reader *in)
+static void read_decisions(cube *e, ds_param_reader *in)
 {
     const ds_network *net = &e->motion.law.source.net[0].net;
     memcpy(e->offered, physical, sizeof physical);
@@ -245,7 +245,7 @@ static void read_cube(void *self, ds_param_reader *in)
     e->motion.law.fade = (law_fade)ds_param_int(in, "damping_fade");
     e->motion.law.fade_rate = ds_param_real(in, "fade_rate");
     read_start(e, in);
-    read_knobs(e, in);
+    read_decisions(e, in);
     make_target(e, in, samples, held_out);
     e->root_cost = e->motion.law.network ? sqrt(cost) : 0;
     e->kit.n = e->decisions.n;

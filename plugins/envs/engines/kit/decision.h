@@ -2,8 +2,8 @@
 /* decision.h - decision variables that the user picks by name from the numbers of a scene, and how far they
  * are from the true values.
  *
- * An environment offers a table of named numbers. Parameter `variables` lists the ones to optimize; the others
- * keep their true value. A target is simulated with the true values. */
+ * An environment offers a table of named numbers. Parameter `variables` lists the ones to optimize; the
+ * others keep their true value. A target is simulated with the true values. */
 #ifndef DS_ENGINES_KIT_DECISION_H
 #define DS_ENGINES_KIT_DECISION_H
 
@@ -80,7 +80,8 @@ void decision_spread(const decision_set *set, const double *value, const double 
 
 /* Names the variables in `out`. */
 void decision_identify(const decision_set *set, identified *out);
-/* |number / truth - 1| if the variable is a logarithm or its lower bound is above 0, else |number - truth|. */
+/* |number / truth - 1| if the variable is a logarithm or its lower bound is above 0, else |number - truth|.
+ */
 void decision_error(const decision_set *set, const double *value, identified *out);
 
 /* Entries of a ds_env_table. */

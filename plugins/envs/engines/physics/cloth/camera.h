@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* camera.h - loss of a cloth from camera images: observation/comparison.h for the states of a mesh of masses. States are
- * output steps, whose positions the environment keeps: [steps + 1][3][stride], laid out as in cloth.h. */
+/* camera.h - loss of a cloth from camera images: observation/comparison.h for the states of a mesh of masses.
+ * States are output steps, whose positions the environment keeps: [steps + 1][3][stride], laid out as in
+ * cloth.h. */
 #ifndef DS_ENGINES_CLOTH_CAMERA_H
 #define DS_ENGINES_CLOTH_CAMERA_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* body_variables.c - numbers of a deformable body as decision variables: picking, start and bounds, values and
- * derivatives. */
+/* body_variables.c - numbers of a deformable body as decision variables: picking, start and bounds, values
+ * and derivatives. */
 #include "engines/physics/soft/body_variables.h"
 
 #include <diffsim/helper/fail.h>

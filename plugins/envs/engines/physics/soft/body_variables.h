@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* body_variables.h - numbers of a deformable body as decision variables: velocity, masses, stiffness and so on.
- * An environment lists the ones it offers; its user picks some by name (decision.h has the same for scenes
- * whose numbers are a plain table). */
+/* body_variables.h - numbers of a deformable body as decision variables: velocity, masses, stiffness and so
+ * on. An environment lists the ones it offers; its user picks some by name (decision.h has the same for
+ * scenes whose numbers are a plain table). */
 #ifndef DS_ENGINES_SOFT_BODY_VARIABLES_H
 #define DS_ENGINES_SOFT_BODY_VARIABLES_H
 
@@ -76,7 +76,8 @@ enum { BODY_VARIABLES_MAX = 16 };
 /* Where factors of masses start: at `start`, or near the target. Names for a parameter. */
 typedef enum body_variable_near {
     BODY_VARIABLE_ANYWHERE,
-    BODY_VARIABLE_NEAR_INVERSE, /* at 1 / (1/m + U(0, 0.1) + U(0, 0.1)), kg, where the mass in the target is m */
+    /* at 1 / (1/m + U(0, 0.1) + U(0, 0.1)), kg, where the mass in the target is m */
+    BODY_VARIABLE_NEAR_INVERSE,
     BODY_VARIABLE_NEAR_FACTOR /* at m 2^U(-1, 1) */
 } body_variable_near;
 extern const char *const body_variables_nears[];

@@ -57,7 +57,11 @@ ds_status comparison_adjoint(comparison *w, uint64_t k, const double *p, const d
 /* out = the change of the residuals of state k along p_dot. */
 ds_status comparison_tangent(comparison *w, uint64_t k, const double *p, const double *p_dot, double *out);
 
-/* ---- environments whose loss is a comparison ---- */
+/* ---- environments whose loss is a comparison ----
+ *
+ * The instance begins with a comparison_env; its ds_env_table has .channels = comparison_env_channels,
+ * .channel = comparison_env_channel and .answer = comparison_env_answer. Channels: "residuals" with J v and J' w; for
+ * images also "pictures" and "target", with the views below each other and the states side by side. */
 
 typedef struct comparison_env {
     ds_env_kit kit; /* first */
@@ -188,18 +192,18 @@ ds_status image_loss_answer(image_loss *s, ds_env_kit *kit, ds_eval *io, ds_eval
 
 /* Defines these functions for instances of this type with this image_loss; IMAGE_LOSS_TABLE has the table
  * entries. */
-#define IMAGE_LOSS_DEFINE_CHANNELS(type_, sight_)                                                            \
+#define IMAGE_LOSS_DEFINE_CHANNELS(type_, image_loss_)                                                       \
     static uint64_t image_loss_channels_of(const void *self)                                                 \
     {                                                                                                        \
-        return image_loss_channels(&((const type_ *)self)->sight_);                                          \
+        return image_loss_channels(&((const type_ *)self)->image_loss_);                                     \
     }                                                                                                        \
     static void image_loss_channel_of(const void *self, uint64_t i, ds_channel *out)                         \
     {                                                                                                        \
-        image_loss_channel(&((const type_ *)self)->sight_, self, i, out);                                    \
+        image_loss_channel(&((const type_ *)self)->image_loss_, self, i, out);                               \
     }                                                                                                        \
     static ds_status image_loss_answer_of(void *self, ds_eval *io, ds_eval_query *ask)                       \
     {                                                                                                        \
-        return image_loss_answer(&((type_ *)self)->sight_, self, io, ask);                                   \
+        return image_loss_answer(&((type_ *)self)->image_loss_, self, io, ask);                              \
     }
 #define IMAGE_LOSS_TABLE                                                                                     \
     .channels = image_loss_channels_of, .channel = image_loss_channel_of, .answer = image_loss_answer_of

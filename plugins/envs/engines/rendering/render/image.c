@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.c - averaging of images, their mean square difference, boxes sorted into tiles by counting, and the choice of the kernels. */
+/* image.c - averaging of images, their mean square difference, boxes sorted into tiles by counting, and the
+ * choice of the kernels. */
 #include "engines/rendering/render/image.h"
 
 #include "common/isa.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.h - images as arrays of doubles, [row][column][channel], row 0 on top: averaging, the mean square of a difference, and bins: the tiles of an image and the boxes that reach each tile, in the order of the boxes. The result of a tile depends on this order alone, so it does not depend on the number of threads. A video is its frames one after the other. */
+/* image.h - images as arrays of doubles, [row][column][channel], row 0 on top: averaging, the mean square of
+ * a difference, and bins: the tiles of an image and the boxes that reach each tile, in the order of the
+ * boxes. The result of a tile depends on this order alone, so it does not depend on the number of threads. A
+ * video is its frames one after the other. */
 #ifndef DS_ENGINES_RENDER_IMAGE_H
 #define DS_ENGINES_RENDER_IMAGE_H
 

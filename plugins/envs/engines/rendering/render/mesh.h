@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mesh.h - triangles, limits and reports shared by the renderers, and light on faces: one colour per face from ambient and directional white light (Lambert), as gradSim draws with SoftRas: c = t (ambient + directional max(0, n . direction)), n the unit normal (v2 - v1) x (v0 - v1). */
+/* mesh.h - triangles, limits and reports shared by the renderers, and light on faces: one colour per face
+ * from ambient and directional white light (Lambert), as gradSim draws with SoftRas: c = t (ambient +
+ * directional max(0, n . direction)), n the unit normal (v2 - v1) x (v0 - v1). */
 #ifndef DS_ENGINES_RENDER_MESH_H
 #define DS_ENGINES_RENDER_MESH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_film.c - pictures of an episode by either renderer: the derivatives of their loss against central
+/* test_frames.c - pictures of an episode by either renderer: the derivatives of their loss against central
  * differences, their tangent against the adjoint, both sides of an open surface, a picture that lies
  * on it. */
 #include "engines/rendering/observation/frames.h"

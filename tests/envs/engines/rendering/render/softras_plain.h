@@ -5,8 +5,9 @@
 
 #include "engines/rendering/render/softras.h"
 
-/* As softras_draw() and softras_adjoint() of a new renderer, pixel by pixel over all faces, in the form of the
- * formulas: slow, one thread, no bins, no vectors. `image` NULL: derivatives only; image_bar NULL: image only. */
+/* As softras_draw() and softras_adjoint() of a new renderer, pixel by pixel over all faces, in the form of
+ * the formulas: slow, one thread, no bins, no vectors. `image` NULL: derivatives only; image_bar NULL: image
+ * only. */
 ds_status softras_plain(const softras_options *o, const render_mesh *m, const camera *c, const double *p,
                         const double *color, double *image, const double *image_bar, const softras_bar *bar,
                         render_report *report);

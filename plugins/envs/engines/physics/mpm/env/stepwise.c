@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stepwise.c - stepwise control of an episode and its derivatives. The losses are summed in the order of mpm_episode_run(), so that the sum is
- * bit-identical. */
+/* stepwise.c - stepwise control of an episode and its derivatives. The losses are summed in the order of
+ * mpm_episode_run(), so that the sum is bit-identical. */
 #include "engines/physics/mpm/env/stepwise.h"
 
 #include <diffsim/helper/fail.h>

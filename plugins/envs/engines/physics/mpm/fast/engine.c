@@ -160,7 +160,8 @@ void mpm_fast_destroy(mpm_fast *f)
 
 /* ---- episode forward ----
  *
- * The episode forward, one substep at a time; starts a new segment when the current one has used up its room. */
+ * The episode forward, one substep at a time; starts a new segment when the current one has used up its room.
+ */
 
 static void raise_budget(mpm_fast *f)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* law.h - the constitutive laws of material.c for VL particles at once, each with its adjoint. Plasticine needs
- * no singular vectors:
+/* law.h - the constitutive laws of material.c for VL particles at once, each with its adjoint. Plasticine
+ * needs no singular vectors:
  *
  * Let b = A A^T = U s^2 U^T for the trial deformation gradient A = U s V^T. Every quantity of the law is A
  * times an isotropic function of b, or such a function itself:
@@ -8,9 +8,9 @@
  *     F_new  = U diag(exp(e - excess/n dev e)) V^T = exp(k H) A,      k = min(yield / n - 1, 0),  n = |H|
  *     V_new  = U s_new U^T = j exp((1 + k) H),                        j = (det A)^(1/3)
  *     stress = 2 mu (F_new - R) F_new^T + ... = 2 mu (V_new^2 - V_new) + lambda J (J - 1) I.
- * An elastic particle has k = 0 and keeps F_new = A to the last bit. The functions are power series of
- * small traceless symmetric matrices, summed modulo the characteristic polynomial (Cayley-Hamilton): z^3 =
- * z2 z + z3 with the invariants z2 = tr(z^2) / 2 and z3 = det z, so that f(z) = f0 + f1 z + f2 z^2. */
+ * An elastic particle has k = 0 and keeps F_new = A to the last bit. The functions are power series of small
+ * traceless symmetric matrices, summed modulo the characteristic polynomial (Cayley-Hamilton): z^3 = z2 z +
+ * z3 with the invariants z2 = tr(z^2) / 2 and z3 = det z, so that f(z) = f0 + f1 z + f2 z^2. */
 #ifndef MPM_FAST_LAW_H
 #define MPM_FAST_LAW_H
 

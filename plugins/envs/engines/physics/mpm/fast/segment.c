@@ -168,7 +168,8 @@ static mpm_box mpm_box_make(const int low[3], const int high[3], int quads)
 
 /* ---- bytes ----
  *
- * Copies and clears large memory with all threads: threads that wait between two segments would fall asleep. */
+ * Copies and clears large memory with all threads: threads that wait between two segments would fall asleep.
+ */
 
 enum { SLICES = 8, LEAST = 65536 };
 

@@ -11,7 +11,8 @@
 /* ---- random numbers ----
  *
  * Matsumoto and Nishimura 1998, "Mersenne Twister", with the seeding and the conversions to double of
- * numpy.random.RandomState: 53-bit uniforms, polar normals (Marsaglia) whose second value is returned first. */
+ * numpy.random.RandomState: 53-bit uniforms, polar normals (Marsaglia) whose second value is returned first.
+ */
 
 enum { WORDS = 624, SHIFT = 397 };
 
