@@ -29,8 +29,7 @@ typedef struct ds_gradients_request {
 int ds_gradients_make(const ds_settings *settings, const ds_gradients_request *q, json_t **summary,
                       ds_error *e);
 
-/* ---- sweeps: sample counts, smoothing widths, gammas and parameters of the environment, as lists or ranges ----
- */
+/* ---- sweeps over sample counts, smoothing widths, gammas and parameters of the environment ---- */
 
 /* For example:
  *

@@ -75,8 +75,8 @@ void ds_slice_gradient(const ds_slice *s, const double *gradient, double out[DS_
  * distance relative to the box's diagonal. */
 double ds_slice_project(const ds_slice *s, const double *x, double c[DS_SLICE_DIMS]);
 
-/* Fails for the value of a key of section [landscape] or [gradients], with its origin, key and value, and the reason.
- * `command` replaces the origin of a default. */
+/* Fails for the value of a key of section [landscape] or [gradients], with its origin, key and value, and
+ * the reason. `command` replaces the origin of a default. */
 int ds_slice_refuse(const ds_settings *settings, int section, const char *command, const char *key,
                     const char *why, ds_error *e);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canvas.c - SVG elements, colours, and the drawing calls of canvas.h for SVG and, through cairo, pixels and PDF.
+/* canvas.c - SVG elements, colours, and the drawing calls of canvas.h for SVG and, through cairo, pixels
+ * and PDF.
  *
- * We write SVG ourselves because cairo's own turns letters into outlines, which cannot be searched, copied or edited. */
+ * We write SVG ourselves because cairo's own turns letters into outlines, which cannot be searched, copied
+ * or edited. */
 #include "config.h"
 
 #include "plot/canvas.h"

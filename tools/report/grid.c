@@ -87,8 +87,7 @@ static size_t *choose(const char *flag, const char *list, const char *const *nam
         if (!any) {
             const char *near = ds_nearest(word, name, count);
             rc = ds_fail(e, DS_EXIT_USAGE, "%s %.60s: there are no runs of it; %s %.90s", flag, word,
-                         near != NULL ? "nearest is" : "there are runs of",
-                         near != NULL ? near : name[0]);
+                         near != NULL ? "nearest is" : "there are runs of", near != NULL ? near : name[0]);
         }
     }
     if (rc == 0 && *n == 0) {

@@ -195,7 +195,7 @@ static inline const ds_report_cell *ds_report_at(const ds_report *r, size_t env,
     return &r->cell[env * r->opts + opt];
 }
 
-/* ---- page: one HTML file that needs no other, prints on A4, fits narrow screens, follows light and dark ---- */
+/* ---- page: one HTML file that prints on A4, fits narrow screens, and follows light and dark mode ---- */
 
 /* How the report was requested, as text for a shell. */
 typedef struct ds_report_origin {
@@ -218,8 +218,8 @@ enum { DS_REPORT_SHADES = 10 /* classes of cells: h0 (score 0) to h9 (score 1), 
 
 /* ---- runs in detail ---- */
 
-/* Writes the best point of a run as a folded table of its first variables, headed "The best point" followed by
- * `of`. Writes nothing if the run has no best point or its record cannot be read. */
+/* Writes the best point of a run as a folded table of its first variables, headed "The best point"
+ * followed by `of`. Writes nothing if the run has no best point or its record cannot be read. */
 void ds_report_point(FILE *f, const ds_result *run, const char *of);
 
 /* Writes the scalars that the best run of each optimizer on an environment reported as a folded table: their

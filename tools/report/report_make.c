@@ -712,8 +712,7 @@ static int choose_reference(ds_report *r, const char *reference, ds_error *e)
     if (at == r->opts) {
         const char *near = ds_nearest(reference, name, r->opts);
         rc = ds_fail(e, DS_EXIT_USAGE, "--reference %.60s: there are no runs of it; %s %.60s", reference,
-                     near != NULL ? "nearest is" : "there are runs of",
-                     near != NULL ? near : name[0]);
+                     near != NULL ? "nearest is" : "there are runs of", near != NULL ? near : name[0]);
     }
     r->reference = at < r->opts ? at : 0;
     free(name);

@@ -26,12 +26,12 @@ int ds_export_open(const char *folder, ds_export_run *out, ds_error *e);
 void ds_export_close(ds_export_run *r);
 void ds_export_plain(ds_export_run *r);
 
-/* Writes one row per evaluation; `path` "-" is the standard output. Without `times` the columns that differ
- * from run to run (wall_s, at) are left out. In CSV the columns of x have the names of the variables, those
- * of the gradient "g." and the name; a name that could be mistaken for another column gets the prefix "x.".
- * Without names, or after ds_export_plain(), they are x0, x1, ... and g0, g1, ... Scalars that the optimizer reported before an
- * evaluation are in columns progress.NAME at the end; JSON lines have them in an object "progress", and its
- * point as "recommended". */
+/* Writes one row per evaluation; `path` "-" is the standard output. Without `times` the columns that
+ * differ from run to run (wall_s, at) are left out. In CSV the columns of x have the names of the
+ * variables, those of the gradient "g." and the name; a name that could be mistaken for another column
+ * gets the prefix "x.". Without names, or after ds_export_plain(), they are x0, x1, ... and g0, g1, ...
+ * Scalars that the optimizer reported before an evaluation are in columns progress.NAME at the end; JSON
+ * lines have them in an object "progress", and its point as "recommended". */
 int ds_export_csv(ds_export_run *r, const char *path, int times, ds_error *e);
 int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e);
 

@@ -19,12 +19,12 @@ typedef struct ds_point_request {
  *   start            the start point of the environment
  *   center           the centre of its box
  *   random:SEED      a uniform point of its box
- *   DIR, DIR:ID      the best point, or evaluation ID, of the run in folder DIR; a run of another environment is
+ *   DIR, DIR:ID      the best point, or evaluation ID, of the run in folder DIR; another environment is
  *                    refused, other parameters cost a warning
  *   FILE, -          n numbers of a .npy or text file, or of the standard input
  *   1,2,3            n numbers
- * All points must be inside the box. Returns 0, or an exit status with a message that begins with the origin.
- */
+ * All points must be inside the box. Returns 0, or an exit status with a message that begins with the
+ * origin. */
 int ds_point_read(const ds_point_request *q, const char *spec, double *x, ds_error *e);
 
 /* Does the text name a run, as DIR or DIR:ID? Then *folder is to be freed; *id is 0 for the best point. */
