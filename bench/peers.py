@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds of processor time of a piece of work in a peer, as benchmarks print them beside their own: peers.py WORK.
-Exit status 3 where the peer is not installed. One thread, as the benchmarks."""
+"""Prints the seconds of processor time of a piece of work in a peer, for benchmarks to compare with their
+own: peers.py WORK.
+Exit status 3 where the peer is not installed. One thread, as in the benchmarks."""
 import os
 import sys
 import time

@@ -2,7 +2,8 @@
 """The ball of hill.c in Python, as a C function for the environment ffi (package cffi, a C compiler):
     python3 ball_cffi.py                  makes libball.so
     dshost --config ball_cffi.ini
-Needs cffi and a C compiler (Debian: python3-cffi, python3-dev). The function may use whatever Python can import:
+Needs cffi and a C compiler (Debian: python3-cffi, python3-dev). The function may use every module that Python
+can import:
   * `global = true` in the .ini: modules take the symbols of the interpreter from the process, else their import fails with
     "undefined symbol: PyExc_...".
   * After an exception cffi returns 0, which would be a perfect loss: return a status (signature i32(...), error=-1) and write

@@ -48,7 +48,7 @@ lib.ds_environment_noise_key.restype = u64
 
 
 class Environment:
-    """reset() and step() are those of Gymnasium, in lane 0 of the environment."""
+    """reset() and step() of Gymnasium, in lane 0 of the environment."""
 
     def __init__(self, name, settings="", seed=0, jobs=1):
         why = c.create_string_buffer(600)

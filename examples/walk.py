@@ -26,7 +26,7 @@ class Walk:
         random = objective.rng("walk")  # follows from the seed of the run
         width = objective.upper - objective.lower
         best, f_best, sigma, x = objective.x0, inf, self.sigma, objective.x0
-        while True:  # the objective says when the run is over
+        while True:  # the objective reports the end of the run
             f = objective.loss(x, tag="walk")
             if f <= f_best:
                 best, f_best, sigma = x, f, min(sigma * exp(0.8), 1)

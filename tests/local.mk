@@ -32,6 +32,8 @@ check_SCRIPTS += $(short_scripts)
 test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) \
 	$(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
 %D%/%.$(OBJEXT) %D%/%.lo: AM_CPPFLAGS += $(test_cppflags)
+# Few test functions use their parameter `state`.
+%D%/%.$(OBJEXT) %D%/%.lo: AM_CFLAGS += -Wno-unused-parameter
 # Test programs spend their time in what they test: compiling them takes longer than running them.
 %D%/%.$(OBJEXT): CFLAGS += -O0
 methods = plugins/optimizers/methods
@@ -52,13 +54,9 @@ test_archives = $(foreach la,$(filter %.la,$(test_libs)),$(dir $(la)).libs/$(not
 
 # What several tests use.
 check_LTLIBRARIES += %D%/support/libtest.la
-%C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/fuzz/fuzz_mesh.h %D%/support/parameter_sets.c %D%/support/parameter_sets.h
-if !FUZZERS
-%C%_support_libtest_la_SOURCES += %D%/fuzz/replay.c
-endif
+%C%_support_libtest_la_SOURCES = %D%/fuzz/fuzz.h %D%/support/parameter_sets.c %D%/support/parameter_sets.h
 if HAVE_CMOCKA
 %C%_support_libtest_la_SOURCES += \
-	%D%/envs/engines/physics/mpm/mpm_random.h \
 	%D%/envs/engines/physics/mpm/mpm_support.c \
 	%D%/envs/engines/physics/mpm/mpm_support.h \
 	%D%/envs/engines/physics/smoke/smoke_plain.c \
@@ -66,18 +64,12 @@ if HAVE_CMOCKA
 	%D%/envs/engines/rendering/render/render_cases.h \
 	%D%/envs/engines/rendering/render/softras_plain.c \
 	%D%/envs/engines/rendering/render/softras_plain.h \
-	%D%/support/rigid_cases.c \
-	%D%/support/rigid_cases.h \
-	%D%/envs/engines/physics/fem/everything.c \
-	%D%/envs/engines/physics/fem/everything.h \
 	%D%/envs/engines/physics/fem/fem_scenes.c \
 	%D%/envs/engines/physics/fem/fem_scenes.h \
 	%D%/support/differences.c \
 	%D%/support/differences.h \
 	%D%/optimizers/methods/cma_cases.c \
 	%D%/optimizers/methods/cma_cases.h \
-	%D%/optimizers/optimizer_cases.c \
-	%D%/optimizers/optimizer_cases.h \
 	%D%/support/host.c \
 	%D%/support/host.h \
 	%D%/support/sanitizers.h \
@@ -88,22 +80,21 @@ if HAVE_CMOCKA
 	%D%/support/functions.h \
 	%D%/support/golden.h \
 	%D%/support/synthetic_scene.h \
+	%D%/support/test.h \
 	%D%/support/temporary.h
 
 if !SHORT_CHECK
 check_PROGRAMS += \
 	%D%/envs/test_fluid %D%/envs/test_cloth_scenes %D%/envs/test_image_losses %D%/envs/test_soft_scenes \
-	%D%/envs/test_mpm_plugins %D%/envs/test_mpm_derivatives %D%/envs/engines/physics/mpm/test_mpm_fast %D%/envs/engines/physics/fem/test_fem_scenes \
-	%D%/optimizers/test_stepwise %D%/optimizers/test_stepwise_gradient %D%/optimizers/test_rl %D%/optimizers/test_leaprefine \
-	%D%/optimizers/test_racer %D%/optimizers/test_invariance
+	%D%/envs/test_mpm_plugins %D%/envs/test_mpm_derivatives %D%/envs/engines/physics/mpm/test_mpm_fast \
+	%D%/optimizers/test_stepwise %D%/optimizers/test_rl %D%/optimizers/test_leaprefine %D%/optimizers/test_racer \
+	%D%/optimizers/test_invariance
 endif
 check_PROGRAMS += \
-	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_params \
-	%D%/core/config/test_settings %D%/core/embed/test_environment \
-	%D%/core/embed/test_runner %D%/core/embed/test_search \
-	%D%/core/evaluate/test_pool %D%/core/plugin/test_channels %D%/core/plugin/test_instance \
-	%D%/core/run/test_queries %D%/core/run/test_isolated %D%/core/scene/test_snapshot \
-	%D%/core/store/test_store
+	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_settings \
+	%D%/core/embed/test_environment %D%/core/embed/test_runner %D%/core/embed/test_search %D%/core/evaluate/test_pool \
+	%D%/core/plugin/test_channels %D%/core/plugin/test_instance %D%/core/run/test_queries %D%/core/run/test_isolated \
+	%D%/core/scene/test_snapshot %D%/core/store/test_store
 # As other programs use libdiffsim.
 library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/core/embed/test_search
 %C%_core_embed_test_environment_LDADD = libdiffsim.la $(test_libs)
@@ -111,61 +102,49 @@ library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/c
 %C%_core_embed_test_search_LDADD = libdiffsim.la $(test_libs)
 
 check_PROGRAMS += \
-	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/exchange/test_film_files %D%/tools/landscape/test_estimate %D%/tools/harness/test_check_clock \
-	%D%/tools/landscape/test_landscape %D%/tools/landscape/test_landscape_slice \
-	%D%/tools/plot/test_plot_groups %D%/tools/policy/test_policy %D%/tools/plot/test_plot_map %D%/tools/render/test_render \
-	%D%/tools/results/test_results %D%/tools/stats/test_hypothesis %D%/tools/view/test_live_request %D%/tools/view/test_view_page
+	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/exchange/test_film_files \
+	%D%/tools/landscape/test_estimate %D%/tools/harness/test_check_clock %D%/tools/landscape/test_landscape \
+	%D%/tools/plot/test_plot %D%/tools/policy/test_policy %D%/tools/render/test_render %D%/tools/results/test_results \
+	%D%/tools/stats/test_hypothesis %D%/tools/view/test_view
 if HAVE_WEBP
 %C%_tools_exchange_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
 endif
 
 check_PROGRAMS += \
-	%D%/envs/engines/physics/fem/test_fem_episode %D%/envs/engines/physics/fem/test_fem_gradient \
-	%D%/envs/engines/physics/fem/test_fem_laws %D%/envs/engines/physics/fem/test_fem_recorded \
-	%D%/envs/engines/physics/fem/test_fem_mesh \
-	%D%/envs/engines/rendering/observation/test_frames %D%/envs/engines/physics/mpm/test_mpm_bad \
-	%D%/envs/engines/physics/mpm/test_mpm_golden %D%/envs/engines/physics/mpm/test_mpm_golden_fast \
-	%D%/envs/engines/physics/mpm/test_mpm_laws %D%/envs/engines/physics/mpm/test_mpm_parts \
-	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/physics/mpm/test_mpm_tools \
-	%D%/envs/engines/neural/test_hybrid %D%/envs/engines/neural/test_network \
-	%D%/envs/engines/rendering/render/test_dibr %D%/envs/engines/rendering/render/test_read_png \
-	%D%/envs/engines/rendering/render/test_render %D%/envs/engines/rendering/render/test_softras \
-	%D%/envs/engines/rendering/render/test_splat %D%/envs/engines/rendering/render/test_video \
-	%D%/envs/test_bbob %D%/envs/engines/physics/test_chain %D%/envs/engines/physics/test_cloth \
-	%D%/envs/engines/physics/test_contact %D%/envs/engines/physics/test_control %D%/envs/engines/physics/test_floor_ball %D%/envs/engines/physics/rigid/test_mass %D%/envs/engines/physics/rigid/test_momentum \
-	%D%/envs/engines/physics/rigid/test_rigid %D%/envs/engines/physics/pendulum/test_ode_pendulum \
-	%D%/envs/engines/physics/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce \
-	%D%/envs/test_box %D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_cartpole_gym \
-	%D%/envs/test_foreign %D%/envs/test_near_optimum %D%/envs/test_pendulum %D%/envs/test_pinball \
+	%D%/envs/engines/physics/fem/test_fem_episode %D%/envs/engines/physics/fem/test_fem_laws \
+	%D%/envs/engines/physics/fem/test_fem_mesh %D%/envs/engines/rendering/observation/test_frames \
+	%D%/envs/engines/physics/mpm/test_mpm_bad %D%/envs/engines/physics/mpm/test_mpm_golden \
+	%D%/envs/engines/physics/mpm/test_mpm_golden_fast %D%/envs/engines/physics/mpm/test_mpm_parts \
+	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/neural/test_networks \
+	%D%/envs/engines/rendering/render/test_dibr %D%/envs/engines/rendering/render/test_render \
+	%D%/envs/engines/rendering/render/test_softras %D%/envs/engines/physics/test_chain %D%/envs/engines/physics/test_cloth \
+	%D%/envs/engines/physics/test_contact %D%/envs/engines/physics/rigid/test_rigid %D%/envs/engines/physics/test_systems \
+	%D%/envs/engines/physics/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce %D%/envs/test_box \
+	%D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_foreign %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
-	%D%/envs/smoothing/test_score %D%/envs/test_observed_scenes %D%/envs/test_drawn_objects %D%/envs/engines/data/test_recording %D%/envs/test_vector_math \
-	%D%/envs/engines/kit/test_team %D%/envs/engines/kit/test_memory_share \
-	%D%/envs/test_double_pendulum %D%/envs/test_identification %D%/envs/test_pendulum_regression %D%/envs/test_cube_throw %D%/envs/test_billiards
+	%D%/envs/test_observed_scenes %D%/envs/engines/data/test_recording %D%/envs/engines/kit/test_kit \
+	%D%/envs/test_identification %D%/envs/test_cube_throw %D%/envs/test_billiards
 %C%_envs_engines_physics_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/physics/mpm/test_mpm_golden.c
 %C%_envs_engines_physics_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 
 check_PROGRAMS += \
-	%D%/optimizers/methods/test_acquisition %D%/optimizers/methods/test_cma \
-	%D%/optimizers/methods/test_cma_evals %D%/optimizers/methods/test_descent \
-	%D%/optimizers/methods/test_gp %D%/optimizers/methods/test_lbfgsb \
+	%D%/optimizers/methods/test_cma %D%/optimizers/methods/test_descent %D%/optimizers/methods/test_gp \
 	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_quad_model %D%/optimizers/methods/test_race \
-	%D%/optimizers/methods/test_surrogate \
-	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_cem %D%/optimizers/test_cmaes \
-	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_opt_kit %D%/optimizers/test_rand \
-	%D%/optimizers/test_turbo
+	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_sampling %D%/optimizers/test_cmaes \
+	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_opt_kit %D%/optimizers/test_turbo
 if HAVE_NLOPT
 check_PROGRAMS += %D%/optimizers/test_nlopt
 endif
 endif
 
-# Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the
-# whole tree is instrumented and they are programs of libFuzzer: tests/fuzz/fuzz_npy tests/fuzz/corpus/npy
-fuzz_targets = %D%/fuzz/fuzz_bench %D%/fuzz/fuzz_descriptor %D%/fuzz/fuzz_elf %D%/fuzz/fuzz_gmsh \
-	%D%/fuzz/fuzz_ini %D%/fuzz/fuzz_network %D%/fuzz/fuzz_npy %D%/fuzz/fuzz_obj %D%/fuzz/fuzz_png %D%/fuzz/fuzz_policy \
-	%D%/fuzz/fuzz_recording %D%/fuzz/fuzz_run_table %D%/fuzz/fuzz_set %D%/fuzz/fuzz_slice %D%/fuzz/fuzz_snapshot %D%/fuzz/fuzz_tetgen \
-	%D%/fuzz/fuzz_store %D%/fuzz/fuzz_summary %D%/fuzz/fuzz_text_array %D%/fuzz/fuzz_trajectory
+# Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the whole tree is
+# instrumented and they are a program of libFuzzer: DS_FUZZ_TARGET=npy tests/fuzz/fuzz tests/fuzz/corpus/npy
+fuzz_targets = %D%/fuzz/fuzz
+%C%_fuzz_fuzz_SOURCES = %D%/fuzz/fuzz.c %D%/fuzz/fuzz_data.c %D%/fuzz/fuzz_descriptor.c %D%/fuzz/fuzz_host.c \
+	%D%/fuzz/fuzz_results.c
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
+%D%/fuzz/fuzz.$(OBJEXT): CPPFLAGS += -DDS_FUZZERS
 noinst_PROGRAMS += $(fuzz_targets)
 $(fuzz_targets): AM_LDFLAGS += -fsanitize=fuzzer
 else
@@ -298,19 +277,17 @@ slow_scripts = \
 	%D%/cli/tools/view/view_readers_slow.sh \
 	%D%/cli/tools/view/view_browser_slow.sh \
 	%D%/cli/tools/results_slow.sh
-SLOW_TESTS = %D%/envs/test_box_slow %D%/envs/engines/physics/fem/test_fem_episode_slow %D%/envs/engines/physics/fem/test_fem_scenes_slow \
-	%D%/optimizers/methods/test_cma_evals_slow %D%/envs/test_pinball_slow %D%/optimizers/slow_bo \
-	%D%/envs/engines/physics/mpm/test_mpm_golden_slow %D%/envs/engines/physics/mpm/test_mpm_tables \
-	%D%/envs/engines/physics/mpm/test_mpm_gradient %D%/envs/engines/physics/mpm/test_mpm_golden_fast_slow \
-	%D%/envs/engines/physics/smoke/test_smoke_slow %D%/envs/test_fluid_slow %D%/optimizers/slow_rl %D%/tools/results/slow_results \
-	%D%/fuzz/parameters_slow
+SLOW_TESTS = \
+	%D%/envs/test_box_slow %D%/envs/engines/physics/fem/test_fem_episode_slow %D%/optimizers/methods/test_cma_slow \
+	%D%/envs/test_pinball_slow %D%/optimizers/slow_bo %D%/envs/engines/physics/mpm/test_mpm_golden_slow \
+	%D%/envs/engines/physics/mpm/test_mpm_tables %D%/envs/engines/physics/mpm/test_mpm_golden_fast_slow \
+	%D%/envs/engines/physics/smoke/test_smoke_slow %D%/envs/test_fluid_slow %D%/optimizers/slow_rl \
+	%D%/tools/results/slow_results %D%/fuzz/parameters_slow
 EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_envs_engines_physics_fem_test_fem_episode_slow_SOURCES = %D%/envs/engines/physics/fem/test_fem_episode.c
 %C%_envs_engines_physics_fem_test_fem_episode_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-%C%_envs_engines_physics_fem_test_fem_scenes_slow_SOURCES = %D%/envs/engines/physics/fem/test_fem_scenes.c
-%C%_envs_engines_physics_fem_test_fem_scenes_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-%C%_optimizers_methods_test_cma_evals_slow_SOURCES = %D%/optimizers/methods/test_cma_evals.c
-%C%_optimizers_methods_test_cma_evals_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
+%C%_optimizers_methods_test_cma_slow_SOURCES = %D%/optimizers/methods/test_cma.c
+%C%_optimizers_methods_test_cma_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_box_slow_SOURCES = %D%/envs/test_box.c
 %C%_envs_test_box_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
 %C%_envs_test_pinball_slow_SOURCES = %D%/envs/test_pinball.c
@@ -348,10 +325,10 @@ wide_tests = \
 	%D%/cli/portable.sh \
 	%D%/cli/store/stored.sh \
 	%D%/cli/methods/squares.sh
-wide_programs = %D%/core/store/test_store %D%/envs/engines/physics/mpm/test_mpm_fast %D%/envs/smoothing/test_distance \
+wide_programs = \
+	%D%/core/store/test_store %D%/envs/engines/physics/mpm/test_mpm_fast %D%/envs/smoothing/test_distance \
 	%D%/envs/smoothing/test_rollouts %D%/envs/test_identification %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives \
-	%D%/envs/test_mpm_plugins %D%/optimizers/test_racer %D%/optimizers/test_leaprefine \
-	%D%/optimizers/methods/test_cma
+	%D%/envs/test_mpm_plugins %D%/optimizers/test_racer %D%/optimizers/test_leaprefine %D%/optimizers/methods/test_cma
 check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
 	for t in $(wide_programs); do echo "== $$t"; CHECK_ALL=1 $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \

@@ -68,9 +68,11 @@ def __dir__():
 
 
 class _Gymnasium:
-    """Registers the environments as soon as Gymnasium is imported, and imports nothing before: it takes longer than diffsim.
+    """Registers the environments as soon as Gymnasium is imported; imports nothing before, because Gymnasium
+    takes longer to load than diffsim.
 
-    It stays among the finders until Gymnasium's code has run: who only asks whether it is there imports it later, or never."""
+    It stays among the finders until Gymnasium's code has run: a program may check that Gymnasium exists and
+    import it later."""
 
     _asking = _threading.local()  # is the spec looked for by the other finders?
 

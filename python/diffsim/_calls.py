@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is open in one process, and calls of the library that Ctrl-C can end: the library asks while it waits, or runs in a thread."""
+"""Open objects of one process, and calls of the library that Ctrl-C can end: the library polls Python while
+it waits, or runs in a thread."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ from ._errors import UsageError
 
 
 def asked_while_waiting():
-    """(waiting, interrupts): a function for the library to call while it waits, and the list of what it has caught.
+    """(waiting, interrupts): a function for the library to call while it waits, and the list of exceptions it
+    has caught.
 
-    Python's signal handlers run in it, so that Ctrl-C ends the call. They may do so before the first line of a function; a
-    generator goes on within its `try`."""
+    Python's signal handlers run in it, so that Ctrl-C ends the call. They may run before the first line of a
+    function; a generator continues within its `try`."""
     interrupts = []
 
     def wait():
@@ -28,10 +30,10 @@ def asked_while_waiting():
                 answer = 0
             except GeneratorExit:
                 return
-            except BaseException as e:  # it goes up behind the call: nothing can be raised through the library
+            except BaseException as e:  # raised after the call: an exception cannot pass through the library
                 interrupts.append(
                     e.with_traceback(None)
-                )  # this frame goes on: who clears those of a failure is not to end it
+                )  # this frame continues: clearing the frames of a traceback must not end it
                 answer = 1
 
     generator = wait()
@@ -71,7 +73,7 @@ class Caller:
             self._jobs.put((function, arguments, answer, done, begun))
             done.acquire()
         except BaseException:
-            if begun.acquire(blocking=False):  # whoever has it decides: it has not begun, and will not
+            if begun.acquire(blocking=False):  # the holder decides: the call has not begun, and will not
                 raise
             stop()
             while not answer:
@@ -91,7 +93,7 @@ class Caller:
             self._thread = None
 
 
-# ---- what is open ----
+# ---- open objects ----
 
 
 class Turn(_thread.RLock):
@@ -99,7 +101,7 @@ class Turn(_thread.RLock):
 
     def __enter__(self):
         if self._is_owned():
-            raise UsageError("it is in use: a signal handler that interrupts a call cannot use what that call works with")
+            raise UsageError("it is in use: a signal handler that interrupts a call cannot use the objects of that call")
         return self.acquire()
 
 

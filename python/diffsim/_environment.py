@@ -34,7 +34,7 @@ class Variable(NamedTuple):
 
     name: str  #: "push.x.12"; "x0", "x1", ... where the environment has no names
     unit: str  #: "N/m"; "" = a pure number
-    group: str  #: what it belongs to; "" = nothing
+    group: str  # : what it belongs to; "" = nothing
     lower: float
     upper: float
     log: bool  #: positive, and varied by factors rather than by steps
@@ -42,7 +42,7 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True)
 class Channel:
-    """What an evaluation can say besides its loss."""
+    """Results of an evaluation besides its loss."""
 
     name: str
     role: str  #: "residual", "constraint", "objective", "image", "state", "loss"
@@ -63,11 +63,11 @@ class Channel:
 
 @dataclass(eq=False)
 class Evaluation:
-    """The answers for one point (numbers) or for k points (arrays with k rows)."""
+    """The results for one point (numbers) or for k points (arrays with k rows)."""
 
     loss: float | np.ndarray  #: () or (k,); inf where there is none
     grad: np.ndarray | None  #: (n,) or (k, n); NaN where there is none; None = not wanted
-    outcome: str | list  #: "ok", or why there is no loss or gradient; k of them
+    outcome: str | list  # : "ok", or why loss or gradient is missing; k of them
     message: str | list  #: the reason in words, "" where all is well; k of them
     grad_kind: str | list  #: "adjoint", "forward", "finite_differences", "smoothed", "none"
     steps: int | np.ndarray  #: simulation steps spent
@@ -75,7 +75,7 @@ class Evaluation:
 
     @property
     def ok(self):
-        """Is there everything that was asked for? bool, or (k,) bools."""
+        """Are all requested results present? bool, or (k,) bools."""
         return self.outcome == "ok" if isinstance(self.outcome, str) else np.array([o == "ok" for o in self.outcome])
 
 
@@ -93,13 +93,14 @@ class EpisodeInfo:
 class Environment(Opened):
     """A simulation with n decision variables x, a loss, and its exact gradient.
 
-    Made by :func:`diffsim.make`. Points are float64 arrays of shape (n,), or (k, n) for k points, which are evaluated in
-    parallel by ``jobs`` worker processes; anything that NumPy turns into such an array of real numbers is taken, and not
-    changed. Every value has to lie within the bounds, else :class:`UsageError` says which one does not.
+    Made by :func:`diffsim.make`. Points are float64 arrays of shape (n,), or (k, n) for k points, which
+    ``jobs`` worker processes evaluate in parallel. Everything that NumPy turns into such an array of real
+    numbers is accepted, and never changed. A value outside the bounds raises :class:`UsageError`, which names
+    it.
 
-    A plugin that crashes, hangs (``timeout=``) or takes too much memory (``memory_mb=``) costs one evaluation:
-    :class:`EvaluationError`. Different threads may use one environment; they take turns. A process that is forked has to
-    make environments of its own. Environments can be pickled: what comes out is opened anew.
+    A plugin that crashes, hangs (``timeout=``) or takes too much memory (``memory_mb=``) costs one
+    evaluation: :class:`EvaluationError`. Different threads may use one environment; they take turns. A forked
+    process must make its own environments. Environments can be pickled; the copy is opened again.
 
     It is a context manager; without ``with`` it is closed when it is collected, or at the end of the program."""
 
@@ -138,7 +139,7 @@ class Environment(Opened):
             name = os.fspath(name)
         except TypeError:
             raise TypeError(
-                f"the name of the environment is {shown(name)}: an id or the path of a .so is wanted"
+                f"the name of the environment is {shown(name)}: expected an id or the path of a .so"
             ) from None
         self._given = {
             "name": name,
@@ -209,17 +210,17 @@ class Environment(Opened):
         self._one_with_grad = c.byref(_library.Rows(want=_WANT_GRAD, **point)), c.byref(results), None, None
         self._channels = None
         self._variables = None
-        self._lanes: set = set()  # of stepwise control, that somebody has
+        self._lanes: set = set()  # of stepwise control, in use
 
     def close(self) -> None:
-        """Ends the workers. What was returned stays valid; everything else raises :class:`ClosedError`."""
+        """Ends the workers. Returned results stay valid; every later call raises :class:`ClosedError`."""
         with self._lock:
             if self._handle is not None:
                 self._let_go("was closed")
 
     @property
     def closed(self) -> bool:
-        """Was it closed, or is it that of the parent of this process?"""
+        """Was it closed, or does it belong to the parent of this process?"""
         return self._handle is None and self._why_closed != "interrupted"
 
     def __reduce__(self):
@@ -237,14 +238,14 @@ class Environment(Opened):
         return self._handle
 
     def _interrupted(self):
-        """What a signal handler has raised during a call of the library, or None; the first one, of several."""
+        """The first exception that a signal handler raised during a call of the library, or None."""
         first = self._interrupts[0] if self._interrupts else None
         self._interrupts.clear()
         return first
 
     def _check(self, status):
-        """Raises what a call of the library has returned. Ctrl-C during it ends the workers; the call may have come to its
-        end all the same."""
+        """Raises the failure of a call of the library. Ctrl-C during it ends the workers; the call may still
+        have finished."""
         interrupt = self._interrupted()
         if interrupt is not None:
             self._let_go("interrupted")
@@ -256,7 +257,7 @@ class Environment(Opened):
             self._let_go("interrupted")
         raise error
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def bounds(self) -> tuple:
@@ -354,9 +355,9 @@ class Environment(Opened):
     def loss(self, x, noise_key=None):
         """The loss: a float for x of shape (n,), an array (k,) for (k, n).
 
-        ``noise_key``: of a stochastic environment, a number of :meth:`noise_key`, or k of them; None or 0: without
-        noise, as ``dshost eval``. Raises :class:`EvaluationError` where there is no loss; with
-        ``on_failure="inf"`` such a loss is inf."""
+        ``noise_key``: of a stochastic environment, a number of :meth:`noise_key`, or k of them; None or 0:
+        without noise, as ``dshost eval``. Raises :class:`EvaluationError` where a loss is missing; with
+        ``on_failure="inf"`` that loss is inf."""
         if type(x) is np.ndarray and x.dtype == _F64 and x.shape == self._shape and noise_key is None:
             with self._lock:
                 self._x[:] = x
@@ -382,14 +383,14 @@ class Environment(Opened):
         return self._losses(x, noise_key, True)
 
     def grad(self, x, noise_key=None) -> np.ndarray:
-        """The gradient alone, (n,) or (k, n); it costs what :meth:`loss_and_grad` costs."""
+        """The gradient alone, (n,) or (k, n); its cost equals :meth:`loss_and_grad`."""
         return self.loss_and_grad(x, noise_key)[1]
 
     def __call__(self, x):
         return self.loss(x)
 
     def _failed_one(self, status, grad):
-        """The short way has led to no answer, with the lock held."""
+        """The fast path gave no result; called with the lock held."""
         self._check(status)
         outcome = OUTCOMES[min(self._outcome.value, 8)]
         if self._given["on_failure"] == "raise":
@@ -427,14 +428,14 @@ class Environment(Opened):
             a = np.empty(0)
         if isinstance(noise_key, np.ma.MaskedArray) or a.dtype.kind not in "iu" or a.shape not in ((), (k,)) or (a.dtype.kind == "i" and (a < 0).any()):
             raise UsageError(
-                f"noise_key: a whole number that is not negative is wanted, or {k} of them, not {shown(noise_key)}"
+                f"noise_key: expected a whole number that is not negative, or {k} of them, not {shown(noise_key)}"
             )
         return np.ascontiguousarray(np.broadcast_to(a, (k,)), np.uint64)
 
     def evaluate(self, x, grad: bool = False, noise_key=None) -> Evaluation:
-        """Everything about one point or k points; failures are told in the answer and not raised.
+        """All results for one point or k points; failures are in the results and are not raised.
 
-        Rows are evaluated in parallel, and each has the answer that it would have alone."""
+        Rows are evaluated in parallel, and each has the result that it would have alone."""
         return self._batch(x, grad, noise_key, [])[0]
 
     def _batch(self, x, grad, noise_key, queries):
@@ -517,7 +518,8 @@ class Environment(Opened):
         return channels[channel]
 
     def _query(self, x, noise_key, wanted):
-        """wanted: [(channel, operation number, v, w)] -> [array]: one evaluation of every row of x answers all."""
+        """wanted: [(channel, operation number, v, w)] -> [array]: one evaluation of every row of x gives them
+        all."""
         a, single = self._points(x)
         k, queries, outs, keep = len(a), [], [], []
         for ch, op, v, w in wanted:
@@ -530,7 +532,7 @@ class Environment(Opened):
             out = np.ndarray((k, *shape), dtype, room.data, 0, (stride, *out.strides[1:]))
             for what, m in (("v", v), ("w", w)):
                 if m is not None and m.ndim == 2 and m.shape[0] not in (1, k):
-                    raise UsageError(f"{what} has {m.shape[0]} rows for {k} points: one row, or {k}, are wanted")
+                    raise UsageError(f"{what} has {m.shape[0]} rows for {k} points: expected one row, or {k}")
             v_, w_ = (
                 None if m is None else np.ascontiguousarray(np.broadcast_to(m, (k, *m.shape[-1:]))) for m in (v, w)
             )
@@ -568,15 +570,15 @@ class Environment(Opened):
         for v in self.channels.values():
             if v.role == "residual":
                 return self._query(x, noise_key, [(v, _VALUE, None, None)])[0]
-        raise UnsupportedError(f"{self.name} has no residuals: its loss is no sum of squares that it tells")
+        raise UnsupportedError(f"{self.name} has no residuals: it does not describe its loss as a sum of squares")
 
     def _vector(self, v, size, what):
         a = np.atleast_1d(reals(v, what))
         if not np.isfinite(a).all():
-            raise UsageError(f"{what} has a value that is not finite: finite numbers are wanted")
+            raise UsageError(f"{what} has a value that is not finite: expected finite numbers")
         if a.shape == (size,) or (a.ndim == 2 and a.shape[1] == size):
             return a
-        raise UsageError(f"{what} has shape {a.shape}: ({size},) is wanted, or a row for each point")
+        raise UsageError(f"{what} has shape {a.shape}: expected ({size},), or a row for each point")
 
     def jvp(self, x, v, channel: str | None = None, noise_key=None) -> np.ndarray:
         """J v, the derivative of a channel along v of shape (n,): the channel's shape. Default: the residuals.
@@ -607,23 +609,23 @@ class Environment(Opened):
         ch = self._channel(channel, "jv")
         a, single = self._points(x)
         if not single:
-            raise UsageError(f"x has shape {a.shape}: one point is wanted")
+            raise UsageError(f"x has shape {a.shape}: expected one point")
         columns = self._query(np.repeat(a, self.n, axis=0), noise_key, [(ch, _JV, np.eye(self.n), None)])[0]
         return np.ascontiguousarray(columns.reshape(self.n, ch.elements).T)
 
-    # ---- what an episode looked like ----
+    # ---- scenes and images ----
 
     def trajectory(self, x=None, frames: str = "all", noise_key=None) -> _scene.Scene:
-        """Simulates a point (None: the one evaluated last) and returns what it looked like, a :class:`Scene`.
+        """Simulates a point (None: the last one evaluated) and returns its episode, a :class:`Scene`.
 
-        ``frames``: "all", "few" (those of a picture), or "none" (metrics alone)."""
+        ``frames``: "all", "few" (those of an image), or "none" (metrics alone)."""
         if not isinstance(frames, str) or frames not in ("all", "few", "none"):
             raise UsageError(f"frames is {shown(frames)}: allowed are 'all', 'few' and 'none'")
         address, key = None, 0
         if x is not None:
             a, single = self._points(x)
             if not single:
-                raise UsageError(f"x has shape {a.shape}: one point is wanted")
+                raise UsageError(f"x has shape {a.shape}: expected one point")
             address, key = a.ctypes.data, int(self._keys(noise_key, 1)[0])
         loss, outcome = c.c_double(), c.c_uint32()
         with self._lock:
@@ -646,7 +648,7 @@ class Environment(Opened):
         return self.trajectory(x, "none", noise_key).metrics
 
     def render(self, x=None, frame: int | None = -1, size=(480, 360), noise_key=None) -> np.ndarray:
-        """A picture of the episode at x (None: the point evaluated last): (height, width, 3) bytes.
+        """An image of the episode at x (None: the last point evaluated): (height, width, 3) bytes.
 
         ``frame``: of 0 .. steps, -1 = the last, None = all of them: (frames, height, width, 3)."""
         return self.trajectory(x, "all", noise_key).render(frame, size)
@@ -655,7 +657,7 @@ class Environment(Opened):
 
     @property
     def episodes(self) -> EpisodeInfo:
-        """What an episode of stepwise control is; :class:`UnsupportedError` where there are none."""
+        """Describes episodes of stepwise control; raises :class:`UnsupportedError` without them."""
         info = _library.StepsInfo()
         with self._lock:
             if lib.ds_environment_episodes(self._ready(), c.byref(info)) != 0:
@@ -706,7 +708,7 @@ class Environment(Opened):
                 scene.render(),
                 f"{self!r}, at x0: loss {scene.loss:.6g}".replace("<diffsim.Environment ", "").replace(">", ""),
             )
-        except Exception:  # no scene, no picture: the words are left
+        except Exception:  # no scene, no image: the words remain
             import html
 
             return f"<code>{html.escape(repr(self))}</code>"

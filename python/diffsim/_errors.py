@@ -22,9 +22,9 @@ __all__ = [
 
 
 class DiffsimError(Exception):
-    """The root of all exceptions of diffsim; ``str(e)`` is one line: what, where, and what to do.
+    """The root of all exceptions of diffsim; ``str(e)`` is one line: what happened, where, and what to do.
 
-    ``status`` is the exit status that dshost would have had (``man dshost``)."""
+    ``status`` is the exit status of dshost for this error (``man dshost``)."""
 
     status = 1
 
@@ -36,7 +36,7 @@ class UsageError(DiffsimError, ValueError):
 
 
 class UnsupportedError(UsageError):
-    """Status 2: the environment does not offer what was asked for: gradients, scenes, episodes, a channel."""
+    """Status 2: the environment does not offer the requested feature: gradients, scenes, episodes, a channel."""
 
 
 class ClosedError(UsageError):
@@ -62,8 +62,9 @@ class EnvironmentFailed(DiffsimError, RuntimeError):
 
 
 class EvaluationError(EnvironmentFailed):
-    """Status 5: a point has no loss, or no gradient. ``outcome`` is the word for it ("crashed", "timeout", "diverged",
-    "infeasible", "invalid", "error", "bad_gradient"), ``evaluation`` the whole answer, also of the other points."""
+    """Status 5: a point has no loss, or no gradient. ``outcome`` is the reason ("crashed", "timeout",
+    "diverged", "infeasible", "invalid", "error", "bad_gradient"), ``evaluation`` all results, also of the
+    other points."""
 
     def __init__(self, line, outcome="error", evaluation=None):
         super().__init__(line)
@@ -99,7 +100,7 @@ class LockedError(DiffsimError, RuntimeError):
 
 
 class Stopped(DiffsimError, RuntimeError):
-    """Status 130: what was under way was stopped; what was recorded is saved."""
+    """Status 130: the call was stopped; recorded evaluations are saved."""
 
     status = 130
 

@@ -34,7 +34,7 @@ _NATIVE = _PACKAGE / "native"  # in a wheel
 
 
 def _places():
-    """(path or name, what it is) of the libraries that may be loaded, the first one that is there."""
+    """(path or name, description) of the libraries that may be loaded; the first existing one is used."""
     named = os.environ.get("DIFFSIM_LIBRARY")
     if named:
         yield named, "the variable DIFFSIM_LIBRARY"
@@ -87,7 +87,7 @@ def _loaded_path() -> str:
 
 
 def program(name: str = "dshost") -> str:
-    """The path of dshost that belongs to the library: of the wheel, the build tree or the installation, else on PATH."""
+    """The path of the library's dshost: in the wheel, the build tree or the installation, else on PATH."""
     own = Path(_loaded_path())
     for place in (_NATIVE / "bin", own.parent.parent, own.parent.parent / "bin", own.parent.parent.parent / "bin"):
         file = place / name
@@ -95,12 +95,12 @@ def program(name: str = "dshost") -> str:
             return str(file)
     found = shutil.which(name)
     if found is None:
-        raise LibraryError(f"there is no {name} beside {own} or on PATH: install diffsim, or put it on PATH")
+        raise LibraryError(f"{name} is neither next to {own} nor on PATH: install diffsim, or put it on PATH")
     return found
 
 
 def dshost(*arguments: str, data: bytes | None = None) -> bytes:
-    """What dshost prints; where it fails, the exception of its exit status with its line."""
+    """The output of dshost; where it fails, raises the exception of its exit status with its line."""
     done = subprocess.run(
         [program(), *arguments],
         input=data,
@@ -364,7 +364,7 @@ version: str = lib.ds_library_version().decode()
 
 # ---- failures ----
 
-# What a line of the library names, and how Python spells it; the first rules are for whole phrases.
+# Names in messages of the library, and their Python spelling; rules for whole phrases come first.
 _SPELLINGS = [
     (re.compile(pattern), words)
     for pattern, words in (
@@ -433,7 +433,7 @@ def encoded(value, what: str) -> bytes:
     try:
         raw = os.fsencode(value)
     except TypeError:
-        raise TypeError(f"{what} is {value!r:.80}: text or a path is wanted") from None
+        raise TypeError(f"{what} is {value!r:.80}: expected text or a path") from None
     if b"\0" in raw:
-        raise UsageError(f"{what} has a NUL character in it")
+        raise UsageError(f"{what} contains a NUL character")
     return raw

@@ -26,19 +26,19 @@ except ImportError:  # a Python that was built without
 
 
 class Run:
-    """A run of an optimizer: what was recorded, and what came of it.
+    """A run of an optimizer: its record and results.
 
-    Read-only; :meth:`history` is read when it is first asked for. A run that is still going on can be looked at: it is as it
-    stood then; :func:`load` it again to see more."""
+    Read-only; :meth:`history` is read on first use. A run in progress appears as it was when loaded;
+    :func:`load` it again to see more."""
 
     folder: Path
-    summary: dict  #: summary.json; empty while the run goes on, and where the record says something else
+    summary: dict  # : summary.json; empty while the run is in progress, and where the record differs
     settings: dict  #: {"run": {...}, "env": {...}, "opt": {...}}, effective ones, as texts
 
     def __init__(self, folder):
         self.folder = Path(folder)
         if not (self.folder / "run.sqlite").is_file():
-            raise InputOutputError(f"{folder}: there is no run.sqlite in it: this is no result folder of a run")
+            raise InputOutputError(f"{folder}: not a result folder of a run: run.sqlite is missing")
         self.summary = _json(self.folder / "summary.json")
         self.settings = _settings(self.folder / "run.ini")
         self._facts, self._rows = {}, None
@@ -50,7 +50,7 @@ class Run:
             self._believe(_record(self.folder / "run.sqlite"))
 
     def _believe(self, record):
-        """The record counts where summary.json or run.ini say something else (docs/record.md)."""
+        """The record has priority over summary.json and run.ini (docs/record.md)."""
         if record is None:
             return
         self._facts, settings, self._rows = record
@@ -58,7 +58,7 @@ class Run:
         if self.summary and (self.summary.get("ended") or "", self.summary.get("evaluations")) != (ended, self._rows):
             if ended:  # else it was killed while it was extended
                 warnings.warn(
-                    f"{self.folder}/summary.json does not say what run.sqlite says: the latter counts", stacklevel=3
+                    f"{self.folder}/summary.json differs from run.sqlite, which has priority", stacklevel=3
                 )
             self.summary = {}
         for section, known in settings.items():  # the record has those alone that are not empty
@@ -78,13 +78,13 @@ class Run:
 
     @property
     def env(self) -> str:
-        """The id of the environment, or what the program called itself; in an experiment what that calls it: variants of
-        one environment have names of their own."""
+        """The id of the environment, or the name that the program gave it; in an experiment the experiment's
+        name, which tells variants of one environment apart."""
         return self._called[0] if self._called else self.env_id
 
     @property
     def opt(self) -> str:
-        """The id of the optimizer; in an experiment what that calls it ("cmaes@sigma0=0.1")."""
+        """The id of the optimizer; in an experiment its name there ("cmaes@sigma0=0.1")."""
         return self._called[1] if self._called else self.opt_id
 
     @property
@@ -110,8 +110,8 @@ class Run:
 
     @property
     def ended(self) -> str:
-        """ "budget", "target", "time", "signal" (stopped), "optimizer_finished", "too_many_failures", "error"; "" while
-        it goes on, or after a crash."""
+        """ "budget", "target", "time", "signal" (stopped), "optimizer_finished", "too_many_failures",
+        "error"; "" while it is in progress, or after a crash."""
         return self._facts.get("ended", self.summary.get("ended") or "")
 
     @property
@@ -151,11 +151,11 @@ class Run:
         return list(a["names"].tolist()) if "names" in a else [f"x{i}" for i in range(a["x"].shape[1])]
 
     def history(self) -> np.ndarray:
-        """One row for each evaluation, a structured array: ``evaluation`` (1, 2, ...), ``loss`` (inf where there is none),
-        ``best_loss`` (so far), ``outcome`` ("ok", "diverged", ...), ``gradient_kind``, ``tag`` (what
-        the optimizer was about: "sample", "descent", ...), ``group``, ``steps``, ``seconds``
-        inside the environment, ``at`` (seconds since 1970), ``x`` (n,) and, where gradients were asked for, ``gradient`` (n,),
-        NaN where there is none."""
+        """One row for each evaluation, a structured array: ``evaluation`` (1, 2, ...), ``loss`` (inf where it
+        is missing), ``best_loss`` (so far), ``outcome`` ("ok", "diverged", ...), ``gradient_kind``,
+        ``tag`` (the optimizer's purpose: "sample", "descent", ...), ``group``, ``steps``, ``seconds``
+        inside the environment, ``at`` (seconds since 1970), ``x`` (n,) and, where gradients were
+        requested, ``gradient`` (n,), NaN where it is missing."""
         a = self._read()
         count, n = a["x"].shape
         fields = [
@@ -206,11 +206,11 @@ class Run:
     def environment(self, **options) -> Environment:
         """The environment of the run, with its parameters and its seed; ``options`` of :func:`diffsim.make`."""
         if self._fact("evaluated_by") == "program" or not self.settings["run"].get("env"):
-            raise UsageError(f"{self.folder}: what was evaluated there was the program itself, no environment")
+            raise UsageError(f"{self.folder}: the program itself was evaluated there, no environment")
         return make(self.settings["run"]["env"], **{"seed": self.seed, "settings": self.settings["env"], **options})
 
     def picture(self) -> bytes:
-        """The picture of the best episode, as a PNG file; drawn by dshost where the folder has none yet."""
+        """The image of the best episode, as a PNG file; dshost draws it where the folder has none yet."""
         file = self.folder / "best.png"
         if not file.is_file():
             _library.dshost("picture", str(self.folder), "--best")
@@ -264,7 +264,7 @@ class Runs(list):
         return pandas.DataFrame(self.table())
 
     def select(self, env: str | None = None, opt: str | None = None) -> "Runs":
-        """Those of an environment, of an optimizer, by the names that :meth:`table` has."""
+        """The runs of an environment or optimizer, by the names in :meth:`table`."""
         chosen = Runs(r for r in self if env in (None, r.env) and opt in (None, r.opt))
         chosen.folder = self.folder
         return chosen
@@ -323,29 +323,30 @@ class Landscape:
 
 
 def load(folder):
-    """Opens a result folder: a :class:`Run`; of an experiment, or where several runs lie below it, :class:`Runs`; a
-    :class:`Landscape`. Hidden folders do not count. Raises :class:`InputOutputError` where it holds nothing of that kind, or a record is damaged."""
+    """Opens a result folder: a :class:`Run`; :class:`Runs` for an experiment, or where several runs lie below
+    it; a :class:`Landscape`. Hidden folders do not count. Raises :class:`InputOutputError` where it holds
+    none of these, or a record is damaged."""
     top = Path(os.fspath(folder))
     if not top.is_dir():
-        raise InputOutputError(f"{top}: there is no such folder")
+        raise InputOutputError(f"{top}: no such folder")
     if (top / "run.sqlite").is_file():
         return Run(top)
     if (top / "landscape.sqlite").is_file() or (top / "landscape.npz").is_file():
         return Landscape(top)
     folders = []
     for folder, inside, files in os.walk(top):
-        inside[:] = [name for name in inside if name[0] != "."]  # what a process that was killed has left of a move, and others
+        inside[:] = [name for name in inside if name[0] != "."]  # left by a killed process that was moving it, and similar
         folders += [folder] if "run.sqlite" in files else []
     found = Runs(sorted(map(Run, folders), key=lambda r: (r.env, r.opt, r.seed, str(r.folder))))
     if not found:
-        raise InputOutputError(f"{top}: there are no runs and no landscape in it")
+        raise InputOutputError(f"{top}: holds neither runs nor a landscape")
     found.folder = top
     return found
 
 
 def _called_in(folder):
-    """(environment, optimizer) of a run in an experiment, those of its folders: OUT/ENV/OPT/seed-K, where OUT has bench.ini.
-    None of any other."""
+    """(environment, optimizer) of a run in an experiment, from its folders: OUT/ENV/OPT/seed-K, where OUT has
+    bench.ini. None of any other."""
     place = Path(os.path.realpath(folder))
     if not place.name.startswith("seed-") or len(place.parents) < 4 or not (place.parents[2] / "bench.ini").is_file():
         return None
@@ -365,15 +366,16 @@ def goes_on(folder) -> bool:
 
 
 def _record(file):
-    """(facts, {section: {key: text}}, number of evaluations) of a record; None where it cannot be read, which history()
-    tells.
+    """(facts, {section: {key: text}}, number of evaluations) of a record; None where it cannot be read, which
+    history() reports.
 
-    Not while a run goes on: it may do so in this process by another SQLite, whose locks would go when this one closes the
-    file, since locks on files are those of a process."""
+    Not while a run is in progress: another SQLite of this process may write the record, and its locks would
+    be released when this one closes the file, because file locks belong to the process."""
     if sqlite3 is None:
         return None
     name = Path(os.path.abspath(file)).as_uri()
-    # As dshost opens it: a reader may write as far as the system lets it, since only then the last one takes the log away.
+    # As dshost opens it: a reader may write as far as the system allows, because only then the last one
+    # removes the log.
     for mode in ("mode=rw", "mode=ro&immutable=1"):
         try:
             with contextlib.closing(sqlite3.connect(f"{name}?{mode}", uri=True)) as db:

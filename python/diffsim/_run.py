@@ -36,12 +36,12 @@ class Progress:
     __slots__ = ("evaluations", "budget", "failed", "best_loss", "best_x", "repeated")
 
     def __init__(self, evaluations, budget, failed, best_loss, best_x, repeated):
-        self.evaluations = evaluations  #: done, those of earlier starts included
+        self.evaluations = evaluations  # : done, including earlier starts
         self.budget = budget
         self.failed = failed  #: without a loss
         self.best_loss = best_loss  #: inf where there is none yet
         self.best_x = best_x  #: (n,), or None
-        self.repeated = repeated  #: of the evaluations, answered from the record
+        self.repeated = repeated  # : of the evaluations, read from the record
 
     def __repr__(self):
         return f"<{self.evaluations}/{self.budget} evaluations, best loss {self.best_loss:.10g}>"
@@ -72,7 +72,7 @@ class _Bar:
         self.width = len(line)
 
     def close(self, result):
-        if result is not None:  # the last evaluations were not told
+        if result is not None:  # the last evaluations were not reported
             budget = result.summary.get("budget", result.evaluations)
             self.now = Progress(result.evaluations, budget, 0, result.best_loss, result.best_x, 0)
         if self.now is not None:
@@ -102,41 +102,50 @@ def minimize(
     settings: dict | None = None,
     **parameters,
 ) -> Run:
-    """Searches for the lowest loss with ``budget`` evaluations and returns the record of it, a :class:`Run`:
+    """Searches for the lowest loss with ``budget`` evaluations and returns its record, a :class:`Run`:
     ``best_x``, ``best_loss``, ``history()``.
 
-    f             an environment: the run is the one that ``dshost run`` makes, to the last bit, in its worker processes.
+    f             an environment: the run equals that of ``dshost run``, to the last bit, in its worker
+    processes.
                   Or any function of a point (n,) that returns its loss; then ``bounds`` is needed
     method        an optimizer: an id ("boleap"; ``dshost list``), or the path of a .so
     budget        evaluations, with or without gradient
-    seed          of all randomness; None: that of the environment, or 0
-    jobs          evaluations in parallel. An environment: worker processes, None = as the environment says. A function:
+    seed          of all randomness; None: the environment's, or 0
+    jobs          evaluations in parallel. An environment: worker processes, None = its own setting. A
+    function:
                   threads that call it. Results do not depend on it
-    out           result folder, made by a new run, which ``dshost report``, ``compare``, ``plot`` and ``export`` read, too;
-                  None: nothing is left on the disk
-    resume        go on with the run in ``out``, or begin it there: the same call after a crash or Ctrl-C, or with a larger
-                  budget. Everything but limits (budget, seconds, ...), jobs, threads and isolation has to be as it was; a
+    out           result folder, made by a new run, which ``dshost report``, ``compare``, ``plot`` and
+    ``export`` also read;
+                  None: no files remain
+    resume        continue the run in ``out``, or begin it there: the same call after a crash or Ctrl-C, or
+    with a larger
+                  budget. Everything but limits (budget, seconds, ...), jobs, threads and isolation must be unchanged; a
                   parameter that is left out has its default
-    bounds        of a function: n pairs (low, high) as SciPy has them, ``scipy.optimize.Bounds``, (lower, upper), an environment or
+    bounds        of a function: n pairs (low, high) as in SciPy, ``scipy.optimize.Bounds``, (lower, upper),
+    an environment or
                   a :class:`Space`. Two rows of two numbers that can be read as pairs and as (lower, upper) are refused
-    x0            a start point, which is evaluated first; by default the optimizer begins where it likes
-    fix           variables that are not searched: {"name" or number: value}
-    jac           of a function: True where it returns (loss, gradient), or a function that returns the gradient (n,);
-                  None: it has none
+    x0            a start point, which is evaluated first; by default the optimizer chooses
+    fix           variables with fixed values: {"name" or number: value}
+    jac           of a function: True where it returns (loss, gradient), or a function that returns the
+    gradient (n,);
+                  None: no gradient
     vectorized    a function takes (k, n) points and returns (k,) losses (and (k, n) gradients)
     target        end the run at this loss
     seconds       end it after this time
-    progress      True: a line on stderr. Or a function of a :class:`Progress`, called when evaluations have been recorded;
-                  what it returns ends the run where it is true; for environments it is called in another thread
+    progress      True: a line on stderr. Or a function of a :class:`Progress`, called when evaluations have
+    been recorded;
+                  a true result ends the run; for environments it is called in another thread
     record_as     of a function: its name in the record
     run           more settings of the section [run] of an environment (``max_failed``, ``portable``, ...)
-    **parameters  of the optimizer (``dshost help boleap``); ``settings`` has the same as a mapping
+    **parameters  of the optimizer (``dshost help boleap``); ``settings`` is the same as a mapping
 
-    A loss of a function that is not finite, or an :class:`EvaluationError` that it raises, is a failed evaluation; any
-    other exception ends the search and comes out, and so does Ctrl-C: what was recorded is saved.
+    A loss of a function that is not finite, or an :class:`EvaluationError` that it raises, is a failed
+    evaluation. Any other exception ends the search and is passed on, and so is Ctrl-C; recorded evaluations
+    are saved.
 
-    Raises the exception of the exit status that dshost would have: :class:`ConfigError`, :class:`PluginError`,
-    :class:`EnvironmentFailed`, :class:`InputOutputError` (also where ``out`` holds a run, without ``resume``), ..."""
+    Raises the exception of dshost's exit status: :class:`ConfigError`, :class:`PluginError`,
+    :class:`EnvironmentFailed`, :class:`InputOutputError` (also where ``out`` holds a run, without
+    ``resume``), ..."""
     opt = merged(settings, parameters)
     budget = whole(budget, "budget", 1, 2**53)
     resume, vectorized = flag(resume, "resume"), flag(vectorized, "vectorized")
@@ -146,9 +155,9 @@ def minimize(
     if resume and out is None:
         raise UsageError("resume: name the folder of the run: out=")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError(f"progress is {shown(progress)}: True, or a function of a Progress, is wanted")
+        raise TypeError(f"progress is {shown(progress)}: expected True, or a function of a Progress")
     if run is not None and not hasattr(run, "items"):
-        raise TypeError(f"run is {shown(run)}: a mapping of settings of [run] is wanted")
+        raise TypeError(f"run is {shown(run)}: expected a mapping of settings of [run]")
     bar = _Bar(method) if progress is True else None
     progress = bar if bar is not None else progress or None
     result = None
@@ -187,8 +196,8 @@ def minimize(
 # ---- environments ----
 
 
-# Settings of [run] that may be others when a run goes on: those of ds_run_may_override() (core/run/run.c), but for
-# `pictures`, which stays as it was.
+# Settings of [run] that may change when a run is resumed: those of ds_run_may_override() (core/run/run.c),
+# except `pictures`.
 _MAY_CHANGE = {
     "budget",
     "seconds",
@@ -208,7 +217,7 @@ _MAY_CHANGE = {
 def _numbered(fix, names) -> dict:
     """{number: value} of variables by their names or numbers."""
     if not hasattr(fix, "items"):
-        raise TypeError(f"fix is {shown(fix)}: a mapping of names or numbers of variables to values is wanted")
+        raise TypeError(f"fix is {shown(fix)}: expected a mapping of names or numbers of variables to values")
     found = {}
     for key, value in fix.items():
         if isinstance(key, str):
@@ -250,9 +259,9 @@ def _folder(out) -> str:
     try:
         path = os.fsdecode(out)
     except TypeError:
-        raise TypeError(f"out is {shown(out)}: text or a path is wanted") from None
+        raise TypeError(f"out is {shown(out)}: expected text or a path") from None
     if not path or "\0" in path:
-        raise UsageError(f"out is {path!r}: the path of a folder is wanted")
+        raise UsageError(f"out is {path!r}: expected the path of a folder")
     return path
 
 
@@ -319,7 +328,7 @@ def _run_in(out, env, method, section, opt, progress, going_on) -> Run:
             p = now.contents
             best = copied(p.best_x, c.c_double, (p.n,)) if p.best_x else None
             return 1 if progress(Progress(p.evaluations, p.budget, p.failed, p.best_loss, best, p.repeated)) else 0
-        except BaseException as e:  # it goes up behind the run; nothing can be raised through the library
+        except BaseException as e:  # raised after the run; an exception cannot pass through the library
             failure.append(e)
             return 1
 
@@ -351,7 +360,7 @@ def _run_in(out, env, method, section, opt, progress, going_on) -> Run:
 
 def _run_and_ask(handle):
     status = lib.ds_runner_run(handle)
-    return status, lib.ds_library_exit_status()  # that of this thread
+    return status, lib.ds_library_exit_status()  # of this thread
 
 
 def _words(text) -> list:
@@ -386,7 +395,7 @@ def _defaults(name) -> dict:
 
 
 def _check_same(old, env, method, first, opt):
-    """Is the run in the folder the one that is asked for now? A parameter that is not given now has its default."""
+    """Is the run in the folder the requested one? A parameter that is not given now has its default."""
     stem = lambda name: (
         os.path.basename(os.fspath(name)).removesuffix(".so")
         if os.sep in os.fspath(name)
@@ -422,11 +431,12 @@ def _check_same(old, env, method, first, opt):
 
 
 class _Asked:
-    """Losses and gradients of points by a function of the user, which gets points of its own and may change them."""
+    """Losses and gradients of points by a function of the user, which gets copies of the points and may
+    change them."""
 
     def __init__(self, f, jac, vectorized, jobs):
         if jac is not None and not isinstance(jac, bool) and not callable(jac):
-            raise TypeError(f"jac is {shown(jac)}: True, None or a function is wanted")
+            raise TypeError(f"jac is {shown(jac)}: expected True, None or a function")
         self.f, self.jac, self.vectorized = f, jac or None, vectorized
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs) if jobs > 1 and not vectorized else None
 
@@ -435,12 +445,12 @@ class _Asked:
             self.pool.shutdown(cancel_futures=True)
 
     def _answer(self, x, want):
-        """(loss, gradient or None), as the function says them."""
+        """(loss, gradient or None), as the function returns them."""
         answer = self.f(x.copy())
         if self.jac is not True:
             return answer, self.jac(x.copy()) if want and self.jac else None
         if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-            raise UsageError(f"the function returned {shown(answer, 60)}: with jac=True (loss, gradient) is wanted")
+            raise UsageError(f"the function returned {shown(answer, 60)}: with jac=True expected (loss, gradient)")
         return answer
 
     def one(self, x, want):
@@ -456,10 +466,10 @@ class _Asked:
             loss, grad = self._answer(x, want)
             losses = reals(loss, "the losses of the function")
             if losses.shape != (len(x),):
-                raise UsageError(f"the function returned losses of shape {losses.shape}: ({len(x)},) is wanted for {len(x)} points")
+                raise UsageError(f"the function returned losses of shape {losses.shape}: expected ({len(x)},) for {len(x)} points")
             grads = reals(grad, "the gradients of the function") if want else None
             if want and grads.shape != x.shape:
-                raise UsageError(f"the function returned gradients of shape {grads.shape}: {x.shape} is wanted")
+                raise UsageError(f"the function returned gradients of shape {grads.shape}: expected {x.shape}")
             return losses, grads
         rows = [*self.pool.map(lambda p: self.one(p, want), x)] if self.pool is not None else [self.one(p, want) for p in x]
         return np.array([r[0] for r in rows]), np.array([r[1] for r in rows]) if want else None
@@ -470,7 +480,7 @@ def loss_of(loss, who) -> float:
     a = reals(loss, f"the loss of {who}")
     if a.size != 1:
         raise UsageError(
-            f"{who} returned an array of shape {a.shape}: one loss is wanted"
+            f"{who} returned an array of shape {a.shape}: expected one loss"
             + (", or jac=True where it returns (loss, gradient)" if a.size == 2 else "")
         )
     return float(a.reshape(()))
@@ -480,12 +490,12 @@ def gradient_of(grad, n, who) -> np.ndarray:
     """The gradient that a function has returned, (n,)."""
     a = reals(grad, f"the gradient of {who}")
     if a.size != n:
-        raise UsageError(f"the gradient of {who} has {a.size} numbers: {n} are wanted")
+        raise UsageError(f"the gradient of {who} has {a.size} numbers: expected {n}")
     return a.ravel()
 
 
 def _verify(run) -> bool:
-    """Of the settings of a run, what a search over a function has."""
+    """The settings of a run that apply to a search over a function."""
     given = dict(run or {})
     verify = flag(given.pop("verify", True), "run: verify")
     if given:

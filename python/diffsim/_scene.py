@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an episode looked like: bodies, frames, metrics, as arrays (docs/trajectory.md), and pictures of it."""
+"""Episodes as arrays (docs/trajectory.md): bodies, frames, metrics; and images of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._library import lib
 
 SHAPES = {1: "points", 2: "sphere", 3: "capsule", 4: "cylinder", 5: "torus", 6: "box", 7: "mesh", 8: "lines"}
 ROLES = {0: "material", 1: "tool", 2: "fixed", 3: "target"}
-# What the first of size[] are; see DS_BODY_* in diffsim/ext/scene.h. half_extents are three numbers.
+# The first numbers of size[]; see DS_BODY_* in diffsim/ext/scene.h. half_extents are three numbers.
 _LENGTHS = {
     "points": ("radius", "clearness"),
     "sphere": ("radius",),
@@ -77,7 +77,8 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """One simulated episode: ``frames`` output steps with the start, of which those numbered in ``frame`` were kept."""
+    """One simulated episode: ``frames`` output steps including the start; ``frame`` has the numbers of those
+    that were kept."""
 
     name: str  #: of the environment
     loss: float
@@ -85,7 +86,7 @@ class Scene:
     frames: int
     frame: np.ndarray  #: (kept,) numbers, 0 = the start
     dt: float  #: seconds between frames
-    box: np.ndarray  #: (6,) what is worth seeing: lower x y z, upper x y z, m
+    box: np.ndarray  # : (6,) the region of interest: lower x y z, upper x y z, m
     ground: float  #: height of the floor, m; -inf = none
     bodies: dict = field(repr=False)  #: name -> Body
     metrics: dict = field(repr=False)  #: name -> (frames,) values, NaN where undefined
@@ -97,11 +98,12 @@ class Scene:
         return self.frame * self.dt
 
     def render(self, frame: int | None = -1, size=(480, 360)) -> np.ndarray:
-        """A picture of kept frame ``frame`` (as in a list, -1 = the last): (height, width, 3) bytes, red green blue.
+        """An image of kept frame ``frame`` (an index as in a list, -1 = the last): (height, width, 3) bytes,
+        red green blue.
 
         ``frame=None``: all kept frames, (kept, height, width, 3). ``size`` is (width, height) in pixels."""
         if not isinstance(size, (tuple, list, np.ndarray)) or len(size) != 2:
-            raise TypeError(f"size is {_settings.shown(size)}: (width, height) in pixels is wanted")
+            raise TypeError(f"size is {_settings.shown(size)}: expected (width, height) in pixels")
         width, height = (_settings.whole(v, what, 16, 8192) for v, what in zip(size, ("size: the width", "size: the height")))
         kept = len(self.frame)
         if frame is not None:
@@ -119,14 +121,15 @@ class Scene:
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise by_exit_status(
-                max(done.returncode, 1), said[-1].partition("error: ")[2] or said[-1] if said else "no picture"
+                max(done.returncode, 1), said[-1].partition("error: ")[2] or said[-1] if said else "no image"
             )
         pixels = np.frombuffer(done.stdout, np.uint8).reshape(len(chosen), height, width, 3)
         return pixels.copy() if frame is None else pixels[0].copy()
 
     def save(self, path) -> None:
-        """Writes an .npz with the arrays of docs/trajectory.md, those of ``dshost eval --trajectory``. Of a scene that kept few
-        frames ``time`` and the metrics have all of them, ``frame``, positions and poses those that were kept."""
+        """Writes an .npz with the arrays of docs/trajectory.md, like ``dshost eval --trajectory``. Where few
+        frames were kept, ``time`` and the metrics still have all frames; ``frame``, positions and poses
+        have the kept ones."""
         arrays = {
             "time": np.arange(self.frames) * self.dt,
             "frame": self.frame,
@@ -138,11 +141,11 @@ class Scene:
         for b in self.bodies.values():
             arrays.update({f"{b.name}_{key}": value for key, value in _arrays(b).items()})
         arrays.update({"metrics/" + name: v for name, v in self.metrics.items()})
-        with open(os.fspath(path), "wb") as f:  # a number would be a descriptor of somebody else
+        with open(os.fspath(path), "wb") as f:  # a number would be a descriptor of the program
             np.savez_compressed(f, **arrays)  # type: ignore[arg-type]
 
     def _kept(self, chosen) -> list:
-        """The frames from which a picture is drawn: what is to be seen, and ways of few bodies up to there."""
+        """The frames of an image: the visible ones, and the trajectories of few bodies up to there."""
         few = sum(b.data.shape[1] for b in self.bodies.values()) <= 200
         return list(range(chosen + 1)) if few else sorted({0, chosen})
 
@@ -186,7 +189,7 @@ class Scene:
 
 
 def _arrays(b: Body) -> dict:
-    """What is written of a body (tools/results/trajectory.c). A target that rests is there once."""
+    """The arrays of a body (tools/results/trajectory.c). A target at rest is written once."""
     lengths = _LENGTHS[b.shape]
     arrays = {"role": np.array(b.role), "shape": np.array(b.shape)}
     if lengths:
@@ -207,7 +210,7 @@ def _number(names: dict, name: str) -> int:
 
 
 def picture_html(pixels: np.ndarray, caption: str) -> str:
-    """An <img> with the picture inside, for notebooks."""
+    """An <img> with the image inside, for notebooks."""
     import base64
     import html
 

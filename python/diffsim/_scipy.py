@@ -21,12 +21,13 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
         scipy.optimize.minimize(f, x0, bounds=[(-1, 2)] * 5, method=diffsim.scipy("bo", budget=100))
 
-    ``name`` and ``**parameters`` are those of :func:`diffsim.optimizer`. Finite bounds are needed; a variable whose bounds are
-    equal is fixed. x0 is evaluated first, so that the result is never worse; outside of the bounds it is moved to the nearest
-    point inside, with an OptimizeWarning. ``jac`` may be True or a function; without it optimizers that need gradients are
-    refused. ``options`` may have ``budget`` (or ``maxfun``, ``maxfev``) and ``seed``; an OptimizeWarning names others.
-    ``callback(x)`` is called with every better point; where it raises StopIteration, the search ends. Raises
-    :class:`UnsupportedError` where there are ``constraints``."""
+    ``name`` and ``**parameters`` are as in :func:`diffsim.optimizer`. Finite bounds are needed; a variable
+    with equal bounds is fixed. x0 is evaluated first, so that the result is never worse; outside of the
+    bounds it is moved to the nearest point inside, with an OptimizeWarning. ``jac`` may be True or a
+    function; without it optimizers that need gradients are refused. ``options`` may have ``budget`` (or
+    ``maxfun``, ``maxfev``) and ``seed``; an OptimizeWarning names others. ``callback(x)`` is called with
+    every better point; where it raises StopIteration, the search ends. Raises :class:`UnsupportedError` where
+    there are ``constraints``."""
     budget = whole(budget, "budget", 1, 2**53)
     seed = whole(seed, "seed", 0, 2**64 - 1)
 
@@ -52,7 +53,7 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
         if not np.array_equal(space.x0, start):
             warnings.warn("x0 is outside of the bounds: it is moved to the nearest point inside", OptimizeWarning, stacklevel=3)
         if not callable(fun):
-            raise TypeError(f"fun is {shown(fun)}: a function is wanted")
+            raise TypeError(f"fun is {shown(fun)}: expected a function")
         args = args if isinstance(args, tuple) else (args,)
 
         def loss(p):
@@ -111,13 +112,13 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
 
 def _space(bounds, x0) -> Space:
-    """The box with x0, moved into it. Bounds are those of SciPy: an object with lb and ub, or n pairs."""
+    """The box with x0, moved into it. Bounds are SciPy's: an object with lb and ub, or n pairs."""
     if bounds is None:
         raise UsageError(
             "bounds are missing: optimizers of diffsim search in a box: minimize(..., bounds=[(low, high), ...])"
         )
     if x0.ndim != 1 or not np.isfinite(x0).all():
-        raise UsageError(f"x0 is {shown(x0, 60)}: n finite numbers are wanted")
+        raise UsageError(f"x0 is {shown(x0, 60)}: expected n finite numbers")
     space = Space.of(bounds, None) if isinstance(bounds, Space) else None
     if space is None and hasattr(bounds, "lb"):
         lower, upper = (reals(v, "bounds") for v in (bounds.lb, bounds.ub))

@@ -21,17 +21,18 @@ _ENDS = ["signal", "target", "time"]  # by the numbers of DS_SEARCH_... in diffs
 
 
 class Optimizer(Opened):
-    """A search that says which points to evaluate next; made by :func:`optimizer`.
+    """A search that returns the next points to evaluate; made by :func:`optimizer`.
 
         with diffsim.optimizer("cmaes", space, budget=300) as opt:
             for x in opt:                              # (k, n) points
                 opt.tell([f(point) for point in x])
             opt.best_x, opt.best_loss
 
-    The points depend on the optimizer, its parameters, the seed and the answers alone.
+    The points depend on the optimizer, its parameters, the seed and the losses alone.
 
-    Threads take turns. A thread that has asked can only tell what it has asked for: where another thread has answered those
-    points, tell() is refused. A process that was forked begins a search of its own; a search cannot be pickled."""
+    Threads take turns. A thread that called ask() can tell the losses of those points alone: where another
+    thread has told them, tell() is refused. A forked process must begin its own search; a search cannot be
+    pickled."""
 
     def __init__(
         self,
@@ -51,15 +52,15 @@ class Optimizer(Opened):
         try:
             self.name = os.fsdecode(name)
         except TypeError:
-            raise TypeError(f"the name of the optimizer is {shown(name)}: an id or the path of a .so is wanted") from None
+            raise TypeError(f"the name of the optimizer is {shown(name)}: expected an id or the path of a .so") from None
         self.space = Space.of(space)
         self.budget = 0 if budget is None else whole(budget, "budget", 0, 2**63 - 1)
         self.seed = whole(seed, "seed", 0, 2**64 - 1)
-        self._points = None  # asked and not yet told
+        self._points = None  # asked, and not told yet
         self._want = False
-        self._batch, self._of_thread = 0, threading.local()  # number of the batch that was asked for last, by any thread, by this one
-        self.done = False  #: has the search ended, by its budget or by itself?
-        self._told_by = None  # the thread that has answered last
+        self._batch, self._of_thread = 0, threading.local()  # number of the last batch, of any thread and of this one
+        self.done = False  # : has the search ended, by its budget or by its own rule?
+        self._told_by = None  # the thread that called tell() last
         self._last = (0, np.inf, None)
         s = self.space
         lower, upper, x0 = (np.ascontiguousarray(v) for v in (s.lower, s.upper, s.x0))
@@ -73,7 +74,7 @@ class Optimizer(Opened):
             seed=self.seed,
             settings=lines(merged(settings, parameters)),
             folder=None if folder is None else _library.encoded(folder, "the folder"),
-            name=None if record_as is None else _library.encoded(record_as, "the name of what is evaluated"),
+            name=None if record_as is None else _library.encoded(record_as, "the name of the evaluated function"),
             resume=flag(resume, "resume"),
             is_suggestion=not s._has_start,
         )
@@ -85,8 +86,8 @@ class Optimizer(Opened):
     def close(self, ended: str = "signal") -> None:
         """Ends the search and completes its record; ``best_x``, ``best_loss`` and ``used`` stay.
 
-        ``ended``: what the record says where the search would have gone on: "signal" (it was interrupted), "target" (the
-        loss is low enough) or "time"."""
+        ``ended``: the reason in the record if the search could have continued: "signal" (it was interrupted),
+        "target" (the loss is low enough) or "time"."""
         if ended not in _ENDS:
             raise UsageError(f"ended is {shown(ended)}: " + ", ".join(_ENDS) + " are possible")
         with self._lock:
@@ -108,7 +109,7 @@ class Optimizer(Opened):
     def ask(self) -> np.ndarray | None:
         """The points to evaluate next, (k, n) within the bounds; None when the search has ended (``done``).
 
-        Asked again before :meth:`tell` it gives the same points."""
+        A second call before :meth:`tell` gives the same points."""
         with self._lock:
             count, x, want = c.c_uint64(), c.c_void_p(), c.c_uint32()
             status = lib.ds_search_ask(self._ready(), c.byref(count), c.byref(x), c.byref(want))
@@ -125,9 +126,9 @@ class Optimizer(Opened):
             return self._points.copy()
 
     def tell(self, loss, grad=None) -> None:
-        """The losses of the points of the last :meth:`ask`, (k,) or a number for one point, to be minimised; and, where
-        ``wants_gradient``, their gradients, (k, n). What is not finite is a failed evaluation, or a missing gradient.
-        """
+        """Takes the losses of the points of the last :meth:`ask`, (k,) or a number for one point, to be
+        minimised; where ``wants_gradient``, also their gradients, (k, n). A value that is not finite is a
+        failed evaluation, or a missing gradient."""
         with self._lock:
             handle = self._ready()
             if getattr(self._of_thread, "batch", self._batch) != self._batch or (
@@ -139,20 +140,20 @@ class Optimizer(Opened):
                 )
             if self._points is None:
                 raise UsageError(
-                    "tell() without ask(): there are no points to answer"
+                    "tell() without ask(): no points are waiting"
                     + (", the search has ended" if self.done else "")
                 )
             k, n = self._points.shape
             a = np.atleast_1d(reals(loss, "loss"))
             if a.shape != (k,):
-                raise UsageError(f"loss has shape {a.shape}: {k} points were asked for")
+                raise UsageError(f"loss has shape {a.shape}: {k} points are waiting")
             g = None
             if self._want:
                 if grad is None:
                     raise UsageError(f"{self.name} wants the gradients of these points: tell(loss, grad)")
                 g = np.atleast_2d(reals(grad, "grad"))
                 if g.shape != (k, n):
-                    raise UsageError(f"grad has shape {g.shape}: ({k}, {n}) is wanted")
+                    raise UsageError(f"grad has shape {g.shape}: expected ({k}, {n})")
             self._points, self._told_by = None, threading.get_ident()
             status = lib.ds_search_tell(handle, a.ctypes.data, None if g is None else g.ctypes.data)
             if status != 0:
@@ -222,14 +223,15 @@ def optimizer(
 
     name          an id ("cmaes"; ``dshost list``), or the path of a .so
     space         a :class:`Space`, an environment, or (lower, upper)
-    **parameters  of the optimizer (``dshost help cmaes``); ``settings`` has the same as a mapping
+    **parameters  of the optimizer (``dshost help cmaes``); ``settings`` is the same as a mapping
     budget        evaluations; 0 = no limit, and the optimizer plans for none
     gradient      can :meth:`Optimizer.tell` give gradients?
-    folder        a result folder to record in, which needs a budget; with ``resume`` one that holds this search goes on,
-                  and what was told is not asked again
-    record_as     the name of what is evaluated, in the record: [a-z][a-z0-9_]*
+    folder        a result folder for the record, which needs a budget; with ``resume`` a folder with this
+    search continues,
+                  and recorded losses are not requested again
+    record_as     the name of the evaluated function, in the record: [a-z][a-z0-9_]*
 
-    The optimizer computes in this process: one of somebody else that crashes takes the program with it. ``ppo``, ``sac``
+    The optimizer computes in this process: the crash of a third-party one ends the program. ``ppo``, ``sac``
     and others that step through episodes are for :func:`minimize`, which has environments."""
     return Optimizer(
         name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What serve.py tells the host about errors of a plugin in Python: one line each, with its place."""
+"""Errors of a plugin in Python, as serve.py reports them to the host: one line each, with its place."""
 from __future__ import annotations
 
 import os
@@ -10,7 +10,7 @@ E_GENERIC = -1
 
 
 class Refused(Exception):
-    """The file, its class, or what that answers is not as it should be: one line for the user."""
+    """The file, its class, or a result is wrong: one line for the user."""
 
     def __init__(self, line, status=E_GENERIC):
         super().__init__(line)
@@ -18,7 +18,8 @@ class Refused(Exception):
 
 
 def place_of(error, file):
-    """FILE:LINE of an exception: the deepest line in the plugin's own file or one beside it; FILE where none is to blame."""
+    """FILE:LINE of an exception: the deepest line in the plugin's own file or one next to it; FILE if there
+    is none."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{os.path.basename(error.filename)}:{error.lineno}"
     folder = os.path.dirname(file)
@@ -27,7 +28,7 @@ def place_of(error, file):
 
 
 def line_of(error, file):
-    """One line for an exception: FILE:LINE: ValueError: what it says."""
+    """One line for an exception: FILE:LINE: ValueError: its message."""
     if isinstance(error, Refused):
         return str(error)
     said = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -64,12 +65,12 @@ def one_number(value, says):
     except (TypeError, ValueError):
         a = None
     if a is None or a.size != 1:
-        raise Refused(f"{says} {describe(value)}: one number is wanted")
+        raise Refused(f"{says} {describe(value)}: expected one number")
     return float(a.reshape(()))
 
 
 def whole_number(value, what, low, high):
     """An int of a range; a float or a bool is none."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or not low <= value.__index__() <= high:
-        raise Refused(f"{what} is {str(value)[:40]}: a whole number from {low} to {high} is wanted")
+        raise Refused(f"{what} is {str(value)[:40]}: expected a whole number from {low} to {high}")
     return value.__index__()

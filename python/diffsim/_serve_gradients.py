@@ -12,12 +12,13 @@ VALUE, JV, JTV = 1, 2, 3  # DS_QUERY_*
 
 
 def framework_of(target, module):
-    """"torch", "jax" or "": whose arrays loss() takes and returns, so that the gradient needs no line of glue: as the
-    attribute ``autograd`` says, else as the annotation of x does, or that it is a function of jax.jit, or a torch.nn.Module."""
+    """"torch", "jax" or "": the library whose arrays loss() takes and returns, so that the gradient needs no
+    further code: from the attribute ``autograd``, else from the annotation of x, or because it is a
+    function of jax.jit or a torch.nn.Module."""
     said = getattr(target, "autograd", None)
     if said is not None:
         if said not in ("torch", "jax", ""):
-            raise Refused(f"autograd = {said!r}: 'torch', 'jax' or '' are known")
+            raise Refused(f"autograd = {said!r}: use 'torch', 'jax' or ''")
         return said
     loss = target
     if isinstance(target, type):
@@ -60,7 +61,7 @@ class Torch:
         loss = self.function(t, **more)
         tested_tensor(self.torch, loss, "loss(x)")
         if loss.numel() != 1:
-            raise Refused(f"loss(x) returned a tensor of shape {tuple(loss.shape)}: one number is wanted")
+            raise Refused(f"loss(x) returned a tensor of shape {tuple(loss.shape)}: expected one number")
         grad, = self.torch.autograd.grad(loss.reshape(()), t, allow_unused=True)
         return loss.item(), self.torch.zeros_like(t).numpy() if grad is None else grad.numpy()
 
@@ -93,7 +94,7 @@ class TorchBatch:
         with self.torch.no_grad():
             losses = self.function(self.torch.from_numpy(x), **more)
         if not isinstance(losses, self.torch.Tensor):
-            raise Refused(f"loss_batch(x) of torch returned {describe(losses)}: a tensor of losses is wanted")
+            raise Refused(f"loss_batch(x) of torch returned {describe(losses)}: expected a tensor of losses")
         return losses.detach().numpy()
 
     def loss_and_grad(self, x, **more):
@@ -105,8 +106,8 @@ class TorchBatch:
 
 
 class JaxBatch:
-    """loss_batch(x) of JAX, compiled with its gradient for blocks of points, the last of which is filled up: the bits of one
-    point do not depend on how many there are."""
+    """loss_batch(x) of JAX, compiled with its gradient for blocks of points; the last block is filled up, so
+    that the bits of one point do not depend on the number of points."""
 
     BLOCK = 64
 
@@ -148,7 +149,7 @@ class Residuals:
         """The Jacobian, as two functions of v: J v and J' v."""
         j = numbers(self.jacobian(x), "jacobian(x)")
         if j.ndim != 2 or j.shape[1] != x.size or j.shape[0] != self.rows:
-            raise Refused(f"jacobian(x) has the shape {j.shape}, ({self.rows}, {x.size}) is wanted")
+            raise Refused(f"jacobian(x) has the shape {j.shape}, expected ({self.rows}, {x.size})")
         return (lambda v: j @ v), (lambda v: j.T @ v)
 
 

@@ -9,14 +9,15 @@ import re
 import sys
 import typing
 
-import diffsim.plugin as api  # not `from . import`, which would ask the package for it and load all
+import diffsim.plugin as api  # not `from . import`, which would load the whole package
 
 from ._serve_errors import Refused
 
 
 def annotated_attributes(target):
-    """[(name, annotation, default)] of the attributes of a class, and of those it is derived from, whose annotation is
-    one of diffsim.plugin. A class may set a default of its own; with a method or property it is no parameter any more."""
+    """[(name, annotation, default)] of the attributes of a class and its bases whose annotation is one of
+    diffsim.plugin. A class may set its own default; with a method or property of that name it is not a
+    parameter."""
     found = {}
     for cls in reversed(target.__mro__):
         hints = hints_of(cls)
@@ -28,8 +29,8 @@ def annotated_attributes(target):
 
 
 def keyword_arguments(target):
-    """[(name, annotation, default)] of what can be set: keywords of __init__, or of a function, and the annotated
-    attributes of a class."""
+    """[(name, annotation, default)] of the parameters: keywords of __init__ or of a function, and the
+    annotated attributes of a class."""
     found = []
     if isinstance(target, type):
         found = annotated_attributes(target)
@@ -54,8 +55,8 @@ def hints_of(o):
 
 
 def annotations_of(o):
-    """The annotations of a function, or of a class without those it is derived from, resolved as far as possible."""
-    if sys.version_info >= (3, 14): # they are computed when asked for, and no longer found in the __dict__
+    """The annotations of a function, or of a class without its bases, resolved as far as possible."""
+    if sys.version_info >= (3, 14): # they are computed on request, and are not in the __dict__
         import annotationlib
         return annotationlib.get_annotations(o, format=annotationlib.Format.FORWARDREF)
     return dict(vars(o).get("__annotations__", {}) if isinstance(o, type) else getattr(o, "__annotations__", {}))
@@ -78,13 +79,13 @@ def parameter(name, annotation, default, whose):
             given = api._Parameter(doc=m)
     required = default is inspect.Parameter.empty
     if isinstance(default, float) and math.isnan(default):
-        raise Refused(f"{whose}: parameter '{name}': its default is NaN, which is no value of a parameter")
+        raise Refused(f"{whose}: parameter '{name}': its default is NaN, which is not a value of a parameter")
     type_ = given.type or type_from(kind, None if required else default)
     choices = list(given.choices)
     if not choices and typing.get_origin(kind) is typing.Literal:
         choices = [str(a) for a in typing.get_args(kind)]
     if type_ == 0:
-        raise Refused(f"{whose}: parameter '{name}' needs a default or an annotation that says what it is: bool, int, "
+        raise Refused(f"{whose}: parameter '{name}' needs a default or an annotation with its type: bool, int, "
                       "float, str, typing.Literal, list[float], numpy.ndarray, or one of diffsim.plugin")
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,46}", name):
         raise Refused(f"{whose}: parameter '{name}': its name must be small letters, digits and _")

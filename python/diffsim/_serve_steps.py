@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stepwise control for serve.py: episodes of a class with reset() and step(action), in the ways of Gymnasium or shorter."""
+"""Stepwise control for serve.py: episodes of a class with reset() and step(action), in Gymnasium's form or a
+shorter one."""
 from __future__ import annotations
 
 import inspect
 import math
 
-import diffsim.plugin as api  # not `from . import`, which would ask the package for it and load all
+import diffsim.plugin as api  # not `from . import`, which would load the whole package
 
 from ._serve_errors import Refused, describe, numbers, one_number
 
@@ -18,7 +19,7 @@ def has_steps(o):
 
 
 def says_horizon(o, parameters=()):
-    """Is the number of steps told by the class: as an attribute, or as one of its parameters?"""
+    """Does the class state the number of steps: as an attribute, or as one of its parameters?"""
     return hasattr(o, "horizon") or "horizon" in parameters
 
 
@@ -34,11 +35,11 @@ TIME_LIMIT = ("step(action) says truncated at the horizon: set time_limit = True
 
 
 class Steps:
-    """The episodes of an object `e`: ``horizon`` steps at most, actions of ``n_act`` numbers, observations of ``n_obs``.
+    """The episodes of an object `e`: at most ``horizon`` steps, actions of ``n_act`` numbers, observations of
+    ``n_obs``.
 
-    `loss` is None, or the loss of a whole episode, as a function of all actions and the noise key; without it that of an
-    episode is minus the sum of its rewards.
-    """
+    `loss` is None, or the loss of a whole episode, as a function of all actions and the noise key; without it
+    the loss of an episode is minus the sum of its rewards."""
 
     def __init__(self, e, whose, stochastic):
         self.e, self.whose, self.loss, self.stochastic = e, whose, None, stochastic
@@ -53,23 +54,23 @@ class Steps:
         self.n_obs, self.total, self.step = 0, 0.0, 0
 
     def space_bound(self, name):
-        """What the action space of Gymnasium says where the class says nothing: numbers, or None."""
+        """The bounds of Gymnasium's action space where the class states none: numbers, or None."""
         if self.space is None:
             return None
         bound = getattr(self.space, {"lower": "low", "upper": "high"}[name], None)
         if bound is None:
-            raise Refused(f"{self.whose}: its action_space is no Box: actions are numbers between bounds; or set lower and upper")
+            raise Refused(f"{self.whose}: its action_space is not a Box: actions are numbers between bounds; or set lower and upper")
         return bound
 
     def observed(self, obs, where):
         try:
             o = numbers(obs, "").reshape(-1)
         except Refused:
-            raise Refused(f"{where} gave {describe(obs)} as observation: numbers are wanted") from None
+            raise Refused(f"{where} gave {describe(obs)} as observation: expected numbers") from None
         if self.n_obs == 0:
             self.n_obs = o.size
         if o.size != self.n_obs or o.size == 0:
-            raise Refused(f"{where} gave {o.size} numbers as observation, {self.n_obs or 'at least 1'} are wanted")
+            raise Refused(f"{where} gave {o.size} numbers as observation, expected {self.n_obs or 'at least 1'}")
         if o.size > MOST_OBSERVED:
             raise Refused(f"{where} gave {o.size} numbers as observation: at most {MOST_OBSERVED} are possible")
         return o
@@ -95,8 +96,8 @@ class Steps:
         answer = self.e.step(action)
         if not isinstance(answer, tuple) or len(answer) not in (2, 3, 5):
             what = f"{len(answer)} values" if isinstance(answer, tuple) else describe(answer)
-            raise Refused(f"step(action) returned {what}: (observation, reward), (observation, reward, terminated), or the five "
-                          "of Gymnasium are wanted")
+            raise Refused(f"step(action) returned {what}: expected (observation, reward), (observation, reward, terminated), or the five "
+                          "of Gymnasium")
         obs = self.observed(answer[0], "step(action)")
         reward = one_number(answer[1], "step(action) gave as reward")
         self.step += 1
@@ -111,14 +112,14 @@ class Steps:
         return obs, reward, ended
 
     def try_out(self, x):
-        """Plays an episode in the way of Gymnasium, five values a step, whose class does not say what its horizon is: where that
+        """Plays an episode in Gymnasium's form, five values a step, of a class without a horizon: if that
         truncates it, the class is refused now rather than in every evaluation."""
         for k, action in enumerate(x.reshape(self.horizon, -1)):
             if self.space is not None and getattr(self.space, "shape", None):
                 action = action.reshape(self.space.shape)
             try:
                 answer = self.e.step(action.copy())
-            except Exception: # an evaluation tells it
+            except Exception: # an evaluation will report it
                 return
             if not isinstance(answer, tuple) or len(answer) != 5 or answer[2]:
                 return

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._errors import UsageError
 
-_LINE = 140  # bytes; a longer list goes on in the next line, indented
+_LINE = 140  # bytes; a longer list continues in the next line, indented
 _LONGEST = 8000 - 3  # bytes of a key and its text in one line of an .ini file (core/config/params.c)
 _BLANKS = " \t"
 _EXACT = 2**53  # whole numbers up to here are doubles
@@ -20,7 +20,7 @@ def shown(value, length: int = 80) -> str:
     """repr() for a message: one line, not too long."""
     try:
         text = " ".join(repr(value).split())
-    except Exception as e:  # of an object that cannot say what it is
+    except Exception as e:  # of an object whose repr() fails
         text = f"<{type(value).__name__}, whose repr() fails: {type(e).__name__}>"
     return text if len(text) <= length else text[: length - 3] + "..."
 
@@ -40,9 +40,9 @@ def value_text(key: str, value) -> str:
     if isinstance(value, (list, tuple, range)):
         for v in value:
             if not isinstance(v, numbers.Real):
-                raise UsageError(f"{key}: {shown(v)} in a list: numbers are wanted")
+                raise UsageError(f"{key}: {shown(v)} in a list: expected numbers")
         return _broken(value_text(key, v) for v in value)
-    raise TypeError(f"{key} = {shown(value)}: a number, a text, True, False or a list of numbers is wanted")
+    raise TypeError(f"{key} = {shown(value)}: expected a number, a text, True, False or a list of numbers")
 
 
 def _broken(words) -> str:
@@ -71,14 +71,14 @@ def _reads(kind, word) -> bool:
 
 
 def _text(key, text) -> str:
-    """A text as it is, refused where the reader of .ini files would take another one. A list of numbers, as records have it, goes
-    on in further lines; nothing else may."""
+    """A text unchanged, refused if the reader of .ini files would read another one. Only a list of numbers,
+    as in records, may continue in further lines."""
     if not isinstance(text, str) or any(ch in text for ch in "\n\r\0"):
-        raise UsageError(f"{key} = {shown(text)}: a text of one line is wanted")
+        raise UsageError(f"{key} = {shown(text)}: expected a text of one line")
     try:
         size = len(key.encode()) + len(text.encode())
     except UnicodeEncodeError:
-        raise UsageError(f"{key} = {shown(text)}: it is no text of UTF-8") from None
+        raise UsageError(f"{key} = {shown(text)}: this is not UTF-8 text") from None
     if any(ch == ";" and (i == 0 or text[i - 1] in _BLANKS) for i, ch in enumerate(text)):
         raise UsageError(f"{key} = {shown(text)}: a ';' at the beginning or after a blank begins a comment in an .ini file")
     words = text.replace(",", " ").split()
@@ -99,7 +99,7 @@ def lines(parameters) -> bytes:
     text = ""
     for key, value in parameters.items():
         if not isinstance(key, str) or not key or any(ch in key for ch in "=:\n\r\0[];#") or key != key.strip():
-            raise UsageError(f"{shown(key)} is no name of a parameter")
+            raise UsageError(f"{shown(key)} is not a name of a parameter")
         text += f"{key} = {value_text(key, value)}\n"
     return text.encode()
 
@@ -107,7 +107,7 @@ def lines(parameters) -> bytes:
 def merged(settings, keywords) -> dict:
     """Parameters as a mapping and as keywords, together."""
     if settings is not None and not hasattr(settings, "keys"):
-        raise TypeError(f"settings = {shown(settings)}: a mapping of names to values is wanted")
+        raise TypeError(f"settings = {shown(settings)}: expected a mapping of names to values")
     both = dict(settings or {})
     for key, value in keywords.items():
         if key in both:
@@ -119,8 +119,9 @@ def merged(settings, keywords) -> dict:
 def reals(values, what: str) -> np.ndarray:
     """An array of doubles in C order; no copy where it is one.
 
-    Takes bools, whole numbers and reals of every width. Refuses what a double cannot hold, what is not a real number (text,
-    objects, dates, complex numbers, bfloat16) and masked elements; each with a line that says what to do."""
+    Takes bools, integers and reals of every width. Refuses numbers that a double cannot hold, values that are
+    not real numbers (text, objects, dates, complex numbers, bfloat16) and masked elements; each with a line
+    that says what to do."""
     rows = values if isinstance(values, (list, tuple)) else (values,)
     if any(isinstance(v, np.ma.MaskedArray) and np.ma.getmaskarray(v).any() for v in rows):
         raise UsageError(f"{what}: an element is masked: give it a value first, with .filled(value)")
@@ -135,7 +136,7 @@ def reals(values, what: str) -> np.ndarray:
         elif a.dtype.kind == "O":
             other = next((v for v in a.ravel() if not isinstance(v, (float, np.number))), None)
             wrong += f" (of {type(other).__name__}): np.asarray(..., dtype=float) converts it" if other is not None else ""
-        raise TypeError(f"{what}: real numbers are wanted, not {wrong}")
+        raise TypeError(f"{what}: expected real numbers, not {wrong}")
     doubles = np.ascontiguousarray(a, dtype=np.float64).reshape(a.shape)  # 0-d stays 0-d
     if a.dtype.kind in "iu" and a.dtype.itemsize == 8 and a.size > 0:
         far = (a > _EXACT) if a.dtype.kind == "u" else (a > _EXACT) | (a < -_EXACT)
@@ -155,18 +156,18 @@ def _not_numbers(values, what, error) -> Exception:
     if "Tracer" in type(error).__name__:
         return TypeError(f"{what}: JAX traces this array: use diffsim.jax.loss(env) inside jit, grad and vmap")
     if isinstance(error, ValueError) and isinstance(values, (list, tuple)):
-        return UsageError(f"{what}: rows of equal length are wanted")
+        return UsageError(f"{what}: expected rows of equal length")
     first = " ".join(str(error).split())[:120]
-    return TypeError(f"{what}: real numbers are wanted, not {kind}" + (f" ({first})" if first else ""))
+    return TypeError(f"{what}: expected real numbers, not {kind}" + (f" ({first})" if first else ""))
 
 
 def real(value, what: str) -> float:
     """A number that is not NaN: an option."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{what} is {shown(value)}: a number is wanted")
+        raise TypeError(f"{what} is {shown(value)}: expected a number")
     number = float(value)
     if number != number:
-        raise UsageError(f"{what} is NaN: a number is wanted")
+        raise UsageError(f"{what} is NaN: expected a number")
     return number
 
 
@@ -185,7 +186,7 @@ def undo_rounding(given, doubles, lower, upper) -> np.ndarray:
 def whole(value, what: str, low: int, high: int) -> int:
     """A whole number of a range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{what} is {shown(value)}: a whole number is wanted")
+        raise TypeError(f"{what} is {shown(value)}: expected an integer")
     number = int(value)
     if not low <= number <= high:
         raise UsageError(f"{what} is {number}: allowed are {low} to {high}")
@@ -196,15 +197,15 @@ def flag(value, what: str) -> bool:
     """True or False, also as 1 or 0."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, numbers.Integral) and value in (0, 1)):
         return bool(value)
-    raise TypeError(f"{what} is {shown(value)}: True or False is wanted")
+    raise TypeError(f"{what} is {shown(value)}: expected True or False")
 
 
 def seconds(value, what: str) -> float:
     """A time; None or 0 is no limit."""
     value = 0.0 if value is None else value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{what} is {shown(value)}: seconds are wanted")
+        raise TypeError(f"{what} is {shown(value)}: expected seconds")
     number = float(value)
     if not 0 <= number < float("inf"):
-        raise UsageError(f"{what} is {number}: finite seconds are wanted, None for no limit")
+        raise UsageError(f"{what} is {number}: expected finite seconds, or None for no limit")
     return number

@@ -20,12 +20,12 @@ class Space:
     def __init__(self, lower, upper, x0=None, names=None):
         self.lower, self.upper = (np.atleast_1d(reals(v, w)).copy() for v, w in ((lower, "lower"), (upper, "upper")))
         if self.lower.ndim != 1 or self.lower.shape != self.upper.shape or self.lower.size == 0:
-            raise UsageError(f"bounds have shapes {self.lower.shape} and {self.upper.shape}: (n,) is wanted for both")
+            raise UsageError(f"bounds have shapes {self.lower.shape} and {self.upper.shape}: expected (n,) for both")
         wrong = np.flatnonzero(~((self.lower <= self.upper) & np.isfinite(self.lower) & np.isfinite(self.upper)))
         if wrong.size:
             i = wrong[0]
             raise UsageError(
-                f"variable {i} has the bounds {self.lower[i]} and {self.upper[i]}: finite ones are wanted, lower <= upper"
+                f"variable {i} has the bounds {self.lower[i]} and {self.upper[i]}: expected finite ones, lower <= upper"
             )
         if (self.lower == self.upper).all():
             raise UsageError("every variable is fixed (lower == upper): there is nothing to search")
@@ -35,14 +35,14 @@ class Space:
         else:
             given = np.atleast_1d(reals(x0, "x0"))
             if given.shape != self.lower.shape:
-                raise UsageError(f"x0 has shape {given.shape}: ({self.n},) is wanted")
+                raise UsageError(f"x0 has shape {given.shape}: expected ({self.n},)")
             self.x0 = undo_rounding(x0, given, self.lower, self.upper).copy()
         outside = np.flatnonzero(~((self.x0 >= self.lower) & (self.x0 <= self.upper)))
         if outside.size:
             i = outside[0]
             raise UsageError(f"x0[{i}] is {self.x0[i]}, outside of its bounds {self.lower[i]} and {self.upper[i]}")
         if isinstance(names, str):
-            raise TypeError(f"names is {shown(names)}: a list of {self.n} texts is wanted")
+            raise TypeError(f"names is {shown(names)}: expected a list of {self.n} texts")
         self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(self.n))
         if len(self.names) != self.n:
             raise UsageError(f"there are {len(self.names)} names for {self.n} variables")
@@ -57,15 +57,16 @@ class Space:
         """From n pairs (low, high). SciPy's None, for no bound, is refused: the box has to be finite."""
         a = _numbers(pairs)
         if a.ndim != 2 or a.shape[1] != 2:
-            raise UsageError(f"bounds have shape {a.shape}: n pairs (low, high) are wanted")
+            raise UsageError(f"bounds have shape {a.shape}: expected n pairs (low, high)")
         return cls(a[:, 0], a[:, 1], x0)
 
     @classmethod
     def of(cls, space, x0=None) -> "Space":
-        """From a Space, something that has one (an environment), ``scipy.optimize.Bounds``, (lower, upper), or n pairs.
+        """From a Space, an object that has one (an environment), ``scipy.optimize.Bounds``, (lower, upper),
+        or n pairs.
 
-        Two rows of two numbers can be read in both ways. They are refused where both readings are boxes, unless they are two
-        arrays in a tuple, which are (lower, upper)."""
+        Two rows of two numbers can be read in both ways. They are refused where both readings are boxes,
+        unless they are two arrays in a tuple, which are (lower, upper)."""
         inner = space if isinstance(space, cls) else getattr(space, "space", None)
         if isinstance(inner, cls):
             return inner if x0 is None else cls(inner.lower, inner.upper, x0, inner.names)
@@ -77,11 +78,11 @@ class Space:
                     lower, upper, _ = np.broadcast_arrays(lower, upper, np.empty(shape))
                 except ValueError:
                     raise UsageError(
-                        f"bounds have shapes {lower.shape} and {upper.shape}, x0 has {shape}: (n,) is wanted for all"
+                        f"bounds have shapes {lower.shape} and {upper.shape}, x0 has {shape}: expected (n,) for all"
                     ) from None
                 return cls(lower, upper, x0)
         if isinstance(space, (str, bytes, dict, set, frozenset)) or not hasattr(space, "__iter__"):
-            raise TypeError(f"{shown(space)} is no space: a Space, an environment, (lower, upper) or n pairs are wanted")
+            raise TypeError(f"{shown(space)} is not a space: expected a Space, an environment, (lower, upper) or n pairs")
         return cls(*_read(space), x0)
 
     def fixed(self) -> np.ndarray:
@@ -105,7 +106,7 @@ def _numbers(rows) -> np.ndarray:
         rows = list(rows)
         for row in rows:
             if isinstance(row, (list, tuple)) and any(v is None for v in row):
-                raise UsageError(f"bounds: {row} has no bound on a side: finite ones are wanted, for optimizers search in a box")
+                raise UsageError(f"bounds: {row} has no bound on a side: expected finite ones, because optimizers search in a box")
     return reals(rows, "bounds")
 
 
@@ -121,7 +122,7 @@ def _read(bounds):
         return a[0], a[1]
     if a.ndim == 2 and a.shape[1] == 2:
         return a[:, 0], a[:, 1]
-    raise UsageError(f"bounds have shape {a.shape}: (lower, upper) with n numbers each, or n pairs (low, high), are wanted")
+    raise UsageError(f"bounds have shape {a.shape}: expected (lower, upper) with n numbers each, or n pairs (low, high)")
 
 
 def _is_box(lower, upper) -> bool:
@@ -131,7 +132,7 @@ def _is_box(lower, upper) -> bool:
 def _read_square(bounds, a):
     """Two rows of two numbers: the reading that is a box; both are: refused with a line that has both spellings."""
     as_rows, as_pairs = (a[0], a[1]), (a[:, 0], a[:, 1])
-    if not _is_box(*as_pairs) and not _is_box(*as_rows):  # Space says what is wrong
+    if not _is_box(*as_pairs) and not _is_box(*as_rows):  # Space reports the error
         return as_pairs if all(isinstance(row, tuple) for row in bounds) else as_rows
     if not _is_box(*as_pairs) or np.array_equal(a, a.T):
         return as_rows

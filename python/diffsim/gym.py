@@ -59,7 +59,7 @@ def _spaces(env, info):
     lower, upper = env.lower.reshape(-1, info.n_act), env.upper.reshape(-1, info.n_act)
     low, high = lower.max(axis=0), upper.min(axis=0)
     if (lower != low).any() or (upper != high).any():
-        low, high = lower.min(axis=0), upper.max(axis=0)  # a step with narrower bounds refuses what it does not allow
+        low, high = lower.min(axis=0), upper.max(axis=0)  # a step with narrower bounds refuses other actions
     return (
         gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32),
         gymnasium.spaces.Box(-np.inf, np.inf, (info.n_obs,), np.float64),
@@ -67,7 +67,7 @@ def _spaces(env, info):
 
 
 class _Lanes:
-    """Episodes 0 .. count - 1 in lanes of an environment that nobody else has, and the buffers for them.
+    """Episodes 0 .. count - 1 in lanes of an environment that nothing else uses, and their buffers.
 
     All of it changes under the lock of the environment, so that threads take turns."""
 
@@ -86,7 +86,7 @@ class _Lanes:
         self.release = weakref.finalize(self, env._lanes.difference_update, self.own.tolist())
         i = self.info
         self.lower, self.upper = env.lower.reshape(i.horizon, i.n_act), env.upper.reshape(i.horizon, i.n_act)
-        self.x = np.zeros((count, i.horizon, i.n_act))  # what was done in each lane
+        self.x = np.zeros((count, i.horizon, i.n_act))  # the actions in each lane
         self.steps = np.zeros(count, np.int64)
         self.key = np.zeros(count, np.uint64)
         self.begun = np.zeros(count, bool)
@@ -127,7 +127,7 @@ class _Lanes:
         a = reals(actions, "the action")
         if a.size != rows * self.info.n_act or (rows > 1 and a.shape[0] != rows):
             wanted = f"({rows}, {self.info.n_act})" if rows > 1 else f"({self.info.n_act},)"
-            raise UsageError(f"the action has shape {a.shape}: {wanted} is wanted")
+            raise UsageError(f"the action has shape {a.shape}: expected {wanted}")
         return a.reshape(rows, self.info.n_act)
 
     def step(self, lanes, actions):
@@ -159,7 +159,7 @@ class _Lanes:
             return self.obs[: len(lanes)].copy(), self.reward[: len(lanes)].copy(), ended, about
 
     def picture(self, lane, size):
-        """What the episode in a lane looks like now: its actions again, and what is left of them as at the start point."""
+        """The scene of the current episode in a lane: its actions so far, and the start point's for the rest."""
         with self.env._lock:
             t, key = int(self.steps[lane]), int(self.key[lane])
             x = self.env.x0.reshape(self.x.shape[1:]).copy()
@@ -190,7 +190,7 @@ def _seed(seed):
 
 def _no_options(options):
     if options:
-        raise UsageError(f"reset(options={shown(options)}): there are no options: parameters belong into make()")
+        raise UsageError(f"reset(options={shown(options)}): there are no options: pass parameters to make()")
 
 
 def _key(rng, env):

@@ -26,7 +26,7 @@ def loss(env: Environment, noise_key=None):
     """
     environment(env, "diffsim.jax.loss()")
 
-    failures: list = []  # of callbacks, which JAX wraps in errors of its own
+    failures: list = []  # of callbacks, which JAX wraps in its own errors
 
     def evaluated(function, x):
         x = np.asarray(x)
@@ -47,22 +47,22 @@ def loss(env: Environment, noise_key=None):
 
     def checked(x):
         """x as an array of JAX, (..., n), in single or double precision."""
-        env._check_open()  # before JAX begins what a closed environment cannot end
+        env._check_open()  # before JAX begins, which a closed environment cannot end
         if not isinstance(x, (jax.Array, list, tuple, int, float)):
             a = reals(x, "x")
             kind = np.asarray(x).dtype
             if kind.kind != "f" or kind.itemsize < 4:
-                raise TypeError(f"x is {kind}{list(a.shape)}: float64 or float32 is wanted, as by x.astype(float)")
+                raise TypeError(f"x is {kind}{list(a.shape)}: expected float64 or float32, as by x.astype(float)")
             x = a.astype(np.float32 if kind.itemsize == 4 else np.float64, copy=False)
         try:
             x = jnp.asarray(x)
         except (TypeError, ValueError, OverflowError) as e:
-            raise TypeError(f"x: real numbers are wanted ({str(e).splitlines()[0][:120]})") from None
+            raise TypeError(f"x: expected real numbers ({str(e).splitlines()[0][:120]})") from None
         if x.dtype not in (jnp.float32, jnp.float64):
-            raise TypeError(f"x is {x.dtype}{list(x.shape)}: float64 or float32 is wanted, as by x.astype(float)")
+            raise TypeError(f"x is {x.dtype}{list(x.shape)}: expected float64 or float32, as by x.astype(float)")
         if x.ndim < 1 or x.shape[-1] != env.n or 0 in x.shape:
             raise TypeError(
-                f"x is {x.dtype}{list(x.shape)}: real numbers of shape ({env.n},) or (..., {env.n}) are wanted"
+                f"x is {x.dtype}{list(x.shape)}: expected real numbers of shape ({env.n},) or (..., {env.n})"
             )
         return x
 

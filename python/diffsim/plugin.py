@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments and optimizers in Python: what a file says that is loaded by ``dshost --env FILE.py:NAME``.
+"""Environments and optimizers in Python: contents of a file that ``dshost --env FILE.py:NAME`` loads.
 
-Nothing has to be imported from here: a class with ``loss(x)`` is an environment, one with ``reset()``, ``step(action)``
-and ``horizon`` a stepwise one, one with ``run(objective)`` an optimizer. This module has what some of them need: ranges
-and units of parameters, the ways in which a simulation can fail, random numbers that follow from a noise key, and the end of
-a search.
+No import from here is required: a class with ``loss(x)`` is an environment, one with ``reset()``,
+``step(action)`` and ``horizon`` a stepwise one, one with ``run(objective)`` an optimizer. This module has
+what some of them need: ranges and units of parameters, failures of a simulation, random numbers that follow
+from a noise key, and the end of a search.
 
     from typing import Annotated
     from diffsim.plugin import Real
@@ -17,8 +17,7 @@ a search.
             self.mass = mass
 
         def loss(self, x):
-            return self.mass * (x[0] ** 2 + x[1] ** 2)
-"""
+            return self.mass * (x[0] ** 2 + x[1] ** 2)"""
 from __future__ import annotations
 
 import math
@@ -31,9 +30,8 @@ __all__ = ["Diverged", "Infeasible", "Stopped", "Misused", "Real", "Int", "Bool"
 class Diverged(Exception):
     """Raised by ``loss()`` where the simulation has left its valid range: there is no loss at this x.
 
-    ``step`` is the first output step that went wrong, -1 where it is not known. A loss that is not finite says the
-    same.
-    """
+    ``step`` is the first output step with an error, -1 if it is unknown. A loss that is not finite means the
+    same."""
 
     def __init__(self, why: str = "", step: int = -1):
         super().__init__(why)
@@ -47,14 +45,13 @@ class Infeasible(Exception):
 class Stopped(BaseException):
     """Raised by the objective in ``run()`` when budget, time, target or the user has ended the search.
 
-    It is no ``Exception``, so that ``except Exception`` in a search lets it pass. Who catches it to save something
-    (``Objective.save``) returns soon after.
-    """
+    It is not an ``Exception``, so that ``except Exception`` in a search lets it pass. Code that catches it to
+    save something (``Objective.save``) must return soon after."""
 
 
 class Misused(RuntimeError):
-    """Raised by the objective where another thread than that of ``run()`` calls it, a process that was forked, or a second call
-    while one is under way. The run ends with status 4, also where the exception is swallowed."""
+    """Raised by the objective when it is called from a thread other than that of ``run()``, from a forked
+    process, or during another call. The run ends with status 4, even if the exception is caught."""
 
 
 @dataclass(frozen=True)
@@ -133,5 +130,6 @@ _stop = [lambda: False]
 
 
 def should_stop() -> bool:
-    """Would the host like the call to end? For an ``loss()`` of seconds, every 100 ms or so: return then, whatever."""
+    """Has the host requested the end of the call? A ``loss()`` of seconds checks it every 100 ms or so and
+    returns any value."""
     return _stop[0]()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python process of a plugin that is written in Python: ``python3 serve.py LIBRARY FILE NAME PARENT``.
 
-Started by the adapter ``py`` of dshost (plugins/adapters/py.c), never by hand. It shares a piece of memory with the
-adapter (descriptor 3, laid out as in plugins/adapters/python/talk.h) and answers questions in it, one at a time. What
-a plugin may look like is in docs/plugin-python.md.
-"""
+Started by the adapter ``py`` of dshost (plugins/adapters/py.c), never by hand. It shares a piece of memory
+with the adapter (descriptor 3, layout in plugins/adapters/python/talk.h) and executes requests in it, one at
+a time. docs/plugin-python.md describes plugins."""
 from __future__ import annotations
 
 import importlib.util
@@ -14,7 +13,7 @@ import types
 
 
 class _Light(types.ModuleType):
-    """The package diffsim, which loads libdiffsim and more not before something of that is asked for."""
+    """The package diffsim, which loads libdiffsim and the rest only when they are used."""
 
     def __getattr__(self, name):
         if name.startswith("__") and name not in ("__version__", "__all__"):
@@ -44,7 +43,7 @@ import re  # noqa: E402
 import signal  # noqa: E402
 import threading  # noqa: E402
 
-import diffsim.plugin as api  # noqa: E402; not `from diffsim import`, which would ask the package for it and load all
+import diffsim.plugin as api  # noqa: E402; not `from diffsim import`, which would load the whole package
 from diffsim._serve_errors import (  # noqa: E402
     E_GENERIC, TEXT, Refused, describe, line_of, numbers, one_line, one_number, whole_number)
 from diffsim._serve_gradients import (  # noqa: E402
@@ -82,14 +81,14 @@ class Head(c.Structure):
 
 
 def flush(stream):
-    """What a plugin has done to sys.stdout (None, closed, a full disk) is no matter of its answers."""
+    """The state of sys.stdout (None, closed, a full disk) must not affect results."""
     try:
         stream.flush()
     except (AttributeError, OSError, ValueError):
         pass
 
 
-# ---- the file and what is in it ----
+# ---- the file and its contents ----
 
 def load_module(file):
     """The module of a file; its folder is where it imports from first, as in ``python3 FILE``."""
@@ -126,12 +125,12 @@ def is_function_environment(o):
 def takes_noise(function):
     try:
         return "noise" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # of what cannot be called this way, which the call says best, or is no Python
+    except (TypeError, ValueError):  # of a callable without a signature, where the call reports errors best
         return False
 
 
 def is_found(o):
-    """Is it a plugin where nobody has named it? A thing with reset() and step() may be a part of one."""
+    """Is it a plugin when no name was given? A thing with reset() and step() may be a part of one."""
     return is_plugin(o) and (not isinstance(o, type) or has_loss(o) or is_optimizer(o) or hasattr(o, "residuals")
                              or says_horizon(o, keywords_of(o)))
 
@@ -153,13 +152,13 @@ def find_object(module, name, file):
             return named[0], own[named[0]]
         if not own:
             raise Refused(f"{base}: no class with loss() or run() in it, none with reset(), step() and horizon, and no function with lower and upper")
-        raise Refused(f"{base}: there is more than one plugin in it; say which: "
+        raise Refused(f"{base}: more than one plugin; name one of them: "
                       + " or ".join(f"{base}:{k}" for k in sorted(own)))
     found = module
     for part in name.split("."):
         if not hasattr(found, part):
             known = ", ".join(sorted(own)) or "none"
-            raise Refused(f"{base}: there is no {name} in it; plugins there: {known}")
+            raise Refused(f"{base}: no {name}; plugins there: {known}")
         found = getattr(found, part)
     if not is_plugin(found):
         raise Refused(f"{base}:{name}: no plugin: a class with loss(x) or loss_and_grad(x) is an environment, one "
@@ -212,7 +211,7 @@ class Server:
     # -- memory --
 
     def ensure(self, size):
-        """At least `size` bytes of room; what lies in it stays."""
+        """At least `size` bytes of room; the contents stay."""
         if self.head.room < size:
             self.head.what, self.head.bytes, self.head.status = ROOM, size, OK
             self.exchange()
@@ -252,7 +251,7 @@ class Server:
         self.head.text = one_line(line)
         self.head.status = status
 
-    # -- answers --
+    # -- results --
 
     def load(self):
         if self.target is None:
@@ -356,7 +355,7 @@ class Server:
         value = getattr(self.instance, name, None)
         number = none if value is None else one_number(value, f"{self.base}:{self.name}: {name} is")
         if not test(number):
-            raise Refused(f"{self.base}:{self.name}: {name} is {number}: {wanted} is wanted")
+            raise Refused(f"{self.base}:{self.name}: {name} is {number}: expected {wanted}")
         return number
 
     def size(self, whose):
@@ -365,7 +364,7 @@ class Server:
         sizes = [numpy.size(v) for v in map(self.given, ("lower", "upper")) if v is not None]
         x0 = self.given("x0")
         if x0 is not None and not (self.steps and numpy.size(x0) == self.steps.horizon * max(sizes, default=0)):
-            sizes.append(numpy.size(x0))  # else it is that of all steps
+            sizes.append(numpy.size(x0))  # else it applies to all steps
         if self.steps is None:
             n = self.whole("n", 0) or max(sizes, default=0)
             if n < 1:
@@ -380,8 +379,8 @@ class Server:
         import numpy
         e, h, whose = self.instance, self.head, f"{self.base}:{self.name}"
         if getattr(e, "tolerance", 0) and isinstance(self.target, type) and not getattr(self.target, "tolerance", 0):
-            raise Refused(f"{whose}: tolerance belongs to the class, for it is known before there is an instance: "
-                          f"write tolerance = {e.tolerance:g} beside its functions")
+            raise Refused(f"{whose}: tolerance belongs to the class, because it is needed before there is an instance: "
+                          f"write tolerance = {e.tolerance:g} next to its functions")
         self.steps = Steps(e, whose, bool(getattr(e, "stochastic", False))) if self.stepwise else None
         n = self.size(whose)
         lower, upper = self.bound("lower", n), self.bound("upper", n)
@@ -416,7 +415,7 @@ class Server:
         if given is None:
             return None
         if isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
-            raise Refused(f"{self.base}:{self.name}: variables is {describe(given)}: a list of {n} names is wanted")
+            raise Refused(f"{self.base}:{self.name}: variables is {describe(given)}: expected a list of {n} names")
         if len(given) != n:
             raise Refused(f"{self.base}:{self.name}: variables has {len(given)} names, there are {n} variables")
         found = [re.fullmatch(r"\s*([^\[\]]*?)\s*(?:\[(.*)\])?\s*", str(v)) for v in given]
@@ -429,7 +428,7 @@ class Server:
         r = TorchResiduals(e, h.threads) if self.framework == "torch" else JaxResiduals(e) if self.framework == "jax" else Residuals(e)
         first = numbers(r.value(x0.copy()), "residuals(x)")
         if first.ndim != 1 or first.size == 0:
-            raise Refused(f"{self.base}:{self.name}: residuals(x) returned {describe(first)}: one row of numbers is wanted")
+            raise Refused(f"{self.base}:{self.name}: residuals(x) returned {describe(first)}: expected one row of numbers")
         self.residuals, self.m, h.residuals = r, first.size, first.size
         r.rows = first.size
         h.can = sum(1 << op for op in r.can)
@@ -447,7 +446,7 @@ class Server:
         self.alone, self.both = loss, loss_and_grad if JTV in r.can else None
 
     def answer_questions(self, x):
-        """What is asked about the residuals of x, which have been computed with the loss."""
+        """The queries about the residuals of x, which were computed with the loss."""
         h, at = self.head, 2 * self.n
         slopes = self.residuals.slopes(x) if any(h.ask[k] != VALUE for k in range(h.asks)) else None
         for k in range(h.asks):
@@ -460,7 +459,7 @@ class Server:
             out = numbers(answer, ("", "residuals(x)", "jacobian(x) times v", "v times jacobian(x)")[op])
             if out.shape != (room,):
                 raise Refused(f"{('', 'residuals(x)', 'jacobian(x) times v', 'v times jacobian(x)')[op]} has the shape "
-                              f"{out.shape}, ({room},) is wanted")
+                              f"{out.shape}, expected ({room},)")
             self.numbers(room, 8 * at)[:] = out
             at += room
 
@@ -541,13 +540,13 @@ class Server:
         """Losses, and gradients where they are wanted, of the rows of x, tested for their shapes."""
         answer = self.many_both(x, **more) if want_gradient else (self.many_alone(x, **more), None)
         if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-            raise Refused(f"loss_and_grad_batch(x) returned {describe(answer)}: (losses, gradients) are wanted")
+            raise Refused(f"loss_and_grad_batch(x) returned {describe(answer)}: expected (losses, gradients)")
         loss = numbers(answer[0], "the losses of a batch")
         grad = numbers(answer[1], "the gradients of a batch") if want_gradient else None
         if loss.shape != x.shape[:1]:
-            raise Refused(f"the losses of a batch have the shape {loss.shape}, {x.shape[:1]} is wanted")
+            raise Refused(f"the losses of a batch have the shape {loss.shape}, expected {x.shape[:1]}")
         if want_gradient and grad.shape != x.shape:
-            raise Refused(f"the gradients of a batch have the shape {grad.shape}, {x.shape} is wanted")
+            raise Refused(f"the gradients of a batch have the shape {grad.shape}, expected {x.shape}")
         return loss, grad
 
     def many(self):
@@ -571,7 +570,7 @@ class Server:
             if want:
                 answer = self.both(x, **more)
                 if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-                    raise Refused(f"loss_and_grad(x) returned {describe(answer)}: (loss, gradient) is wanted")
+                    raise Refused(f"loss_and_grad(x) returned {describe(answer)}: expected (loss, gradient)")
                 loss, grad = answer
             else:
                 loss, grad = self.alone(x, **more), None
@@ -590,7 +589,7 @@ class Server:
         elif want:
             g = numbers(grad, "the gradient of loss_and_grad(x)")
             if g.shape != (self.n,):
-                raise Refused(f"loss_and_grad(x) returned a gradient of shape {g.shape}, ({self.n},) is wanted")
+                raise Refused(f"loss_and_grad(x) returned a gradient of shape {g.shape}, expected ({self.n},)")
             self.g[:] = g
             h.grad_kind = GRAD_ADJOINT
         if h.asks and h.outcome == EVAL_OK:
@@ -604,7 +603,7 @@ class Server:
         scene = e.scene() if callable(getattr(e, "scene", None)) else getattr(e, "scene", {})
         for name, told in (("metrics", given), ("scene", scene)):
             if not hasattr(told, "items"):
-                raise Refused(f"{name}() returned {describe(told)}: a dict is wanted")
+                raise Refused(f"{name}() returned {describe(told)}: expected a dict")
         metrics, values, data = [], [], []
         for key, value in dict(given).items():
             unit = ""
@@ -616,7 +615,7 @@ class Server:
             frames = self.frames_of(values, scene, frames)
         for (key, _), v in zip(metrics, values):
             if len(v) not in (1, frames):
-                raise Refused(f"metrics(): '{key}' has {len(v)} values, one for each of {frames} steps is wanted")
+                raise Refused(f"metrics(): '{key}' has {len(v)} values, expected one for each of {frames} steps")
             data.append(numpy.broadcast_to(v, (frames,)))
         about = {"frames": frames, "metrics": metrics, "bodies": []}
         if hasattr(e, "scene"):
@@ -631,7 +630,8 @@ class Server:
 
     @staticmethod
     def frames_of(values, scene, frames):
-        """As many as the first metric has that is not one number for all, or the first body; else as said."""
+        """The length of the first metric that is not one number for all, or of the first body; else the
+        default."""
         series = [len(v) for v in values if len(v) != 1]
         series += [len(b["frames"]) for b in scene.get("bodies", {}).values() if hasattr(b.get("frames"), "__len__")]
         return series[0] if series else 1 if values else frames
@@ -653,15 +653,15 @@ class Server:
                               f"{', '.join(roles)}")
             each = 3 if shapes[shape] in (1, 7, 8) else 7
             if "frames" not in body:
-                raise Refused(f"scene(): body '{name}' has no frames: an array ({frames}, count, {each}) is wanted")
+                raise Refused(f"scene(): body '{name}' has no frames: expected an array ({frames}, count, {each})")
             p = numbers(body["frames"], f"scene(): frames of body '{name}'")
             if p.ndim != 3 or p.shape[0] != frames or p.shape[2] != each:
-                raise Refused(f"scene(): body '{name}' has frames of shape {p.shape}, ({frames}, count, {each}) is wanted")
+                raise Refused(f"scene(): body '{name}' has frames of shape {p.shape}, expected ({frames}, count, {each})")
             if p.shape[1] == 0: # there is nothing of it
                 continue
             size = numbers(body.get("size", 0.02), f"scene(): size of body '{name}'").ravel().tolist()
             if not 1 <= len(size) <= 4 or not all(0 <= v < math.inf for v in size):
-                raise Refused(f"scene(): body '{name}' has the size {size}: 1 to 4 finite lengths are wanted")
+                raise Refused(f"scene(): body '{name}' has the size {size}: expected 1 to 4 finite lengths")
             variety = whole_number(body.get("variety", 0), f"scene(): variety of body '{name}'", 0, 2**31 - 1)
             about["bodies"].append({"name": name, "shape": shapes[shape], "role": roles[role], "count": p.shape[1],
                                     "variety": variety, "size": size, "index": vertices(name, body, p.shape[1])})
@@ -673,7 +673,7 @@ class Server:
                 highs.append(places.max(axis=0) + size[0])
         box = numbers(given.get("box", []), "scene(): box").ravel()
         if box.size not in (0, 6):
-            raise Refused(f"scene(): box has {box.size} numbers: 6 are wanted, the lower x y z and the upper x y z")
+            raise Refused(f"scene(): box has {box.size} numbers: expected 6, the lower x y z and the upper x y z")
         if box.size and numpy.isfinite(box).all():
             about["box"] = box.tolist()
         elif lows:
@@ -689,7 +689,7 @@ class Server:
         except api.Stopped:
             self.head.status = STOPPED
         except (Exception, SystemExit) as error:
-            if objective.ended: # what a search makes of its end is no matter any more
+            if objective.ended: # its last exceptions no longer matter
                 self.head.status = STOPPED
             else:
                 self.fail(line_of(error, self.file), getattr(error, "status", E_GENERIC))
@@ -746,7 +746,7 @@ def vertices(name, body, count):
         return []
     each = {"mesh": 3, "lines": 2}.get(body.get("shape"), 1)
     if given.dtype.kind not in "iu" or isinstance(given, numpy.ma.MaskedArray) or given.size % each:
-        raise Refused(f"scene(): index of body '{name}' is {describe(body['index'])}: rows of {each} whole numbers are wanted")
+        raise Refused(f"scene(): index of body '{name}' is {describe(body['index'])}: expected rows of {each} whole numbers")
     wrong = given[(given < 0) | (given >= count)]
     if wrong.size:
         raise Refused(f"scene(): index of body '{name}' has {wrong[0]}: its vertices are 0 to {count - 1}")
@@ -762,17 +762,18 @@ STRAYED = (None, "from a process that run() has forked", "from another thread th
 
 
 class Objective:
-    """What ``run(objective)`` gets: the problem, and the only way to evaluate.
+    """The argument of ``run(objective)``: the problem, and the only way to evaluate.
 
-    Attributes: ``n``; ``lower``, ``upper``, ``x0`` (arrays of n numbers); ``has_gradient``, ``stochastic``; ``budget``
-    (evaluations planned at the first start, 0 = no limit); ``target``, ``floor`` (-inf = none); ``seed``.
+    Attributes: ``n``; ``lower``, ``upper``, ``x0`` (arrays of n numbers); ``has_gradient``, ``stochastic``;
+    ``budget`` (evaluations planned at the first start, 0 = no limit); ``target``, ``floor`` (-inf = none);
+    ``seed``.
 
-    Every row of a call costs one evaluation of the budget. When the search is to end a call raises
-    :class:`diffsim.plugin.Stopped`; let it pass. The same seed and answers must lead to the same questions.
+    Every row of a call costs one evaluation of the budget. When the search must end a call raises
+    :class:`diffsim.plugin.Stopped`; let it pass. The same seed and results must lead to the same requests.
 
-    Only the thread of run() may call it, one call at a time; a call from another thread or from a process that was forked
-    raises :class:`diffsim.plugin.Misused` and ends the run with status 4. What can be computed in parallel belongs into one call.
-    """
+    Only the thread of run() may call it, one call at a time; a call from another thread or from a forked
+    process raises :class:`diffsim.plugin.Misused` and ends the run with status 4. Rows that can be computed
+    in parallel belong in one call."""
 
     def __init__(self, server):
         import numpy
@@ -789,13 +790,14 @@ class Objective:
         return api.rng(self.seed, name, index)
 
     def should_stop(self) -> bool:
-        """Is the search to end? For long computations of its own."""
+        """Must the search end? For long computations of the optimizer."""
         return self._server.head.stop != 0
 
     @contextlib.contextmanager
     def _turn(self, what):
-        """One call of evaluate() or save(), by whom and when the contract allows it. What strays is noted where every process of
-        this plugin sees it: the run fails even where the exception is swallowed."""
+        """Guards one call of evaluate() or save(): allowed for the thread of run(), one at a time. A
+        violation is noted where every process of this plugin sees it: the run fails even if the exception
+        is caught."""
         h, strayed = self._server.head, 0
         if os.getpid() != self._server.pid:
             strayed = 1
@@ -818,19 +820,18 @@ class Objective:
         raise TypeError("the objective cannot be pickled or copied: it belongs to the process of run()")
 
     def evaluate(self, x, gradient: bool = False, tag: str = "", group: int = 0, noise=None):
-        """Losses of the rows of x (shape (rows, n), inside the bounds): an array of ``rows`` numbers, +inf where the
-        evaluation failed; with ``gradient`` also one of shape (rows, n), zeros where it failed.
+        """Losses of the rows of x (shape (rows, n), inside the bounds): an array of ``rows`` numbers, +inf
+        where the evaluation failed; with ``gradient`` also one of shape (rows, n), zeros where it failed.
 
-        Rows that do not depend on each other belong into one call: they are evaluated in parallel. ``tag`` (at most
-        15 bytes) and ``group`` say what the rows are for; ``noise`` are numbers, equal ones mean equal noise.
-        """
+        Independent rows belong in one call: they are evaluated in parallel. ``tag`` (at most 15 bytes) and
+        ``group`` describe the rows; rows with equal numbers in ``noise`` have equal noise."""
         import numpy
         from diffsim._settings import reals
         s, n = self._server, self.n
         with self._turn("evaluate") as h:
             x = reals(x, "evaluate(x): x")
             if x.ndim != 2 or x.shape[1] != n or len(x) == 0:
-                raise ValueError(f"evaluate(x): x has shape {x.shape}, (rows, {n}) is wanted")
+                raise ValueError(f"evaluate(x): x has shape {x.shape}, expected (rows, {n})")
             count, width = len(x), 2 * n if gradient else n
             text = str(tag).encode()
             if len(text) > 15:
@@ -838,9 +839,9 @@ class Objective:
             if noise is not None:
                 noise = numpy.asarray(noise)
                 if noise.dtype.kind not in "iu" or noise.shape not in ((), (count,)) or (noise < 0).any():
-                    raise ValueError(f"evaluate(noise=...): {count} whole numbers that are not negative are wanted")
+                    raise ValueError(f"evaluate(noise=...): expected {count} whole numbers that are not negative")
             if isinstance(group, bool) or not hasattr(group, "__index__") or not 0 <= group.__index__() < 1 << 64:
-                raise ValueError(f"evaluate(group={group!r}): a whole number that is not negative is wanted")
+                raise ValueError(f"evaluate(group={group!r}): expected a whole number that is not negative")
             s.ensure(count * (8 * width + 24))
             s.numbers(count * n)[:] = x.ravel()
             behind = 8 * count * (width + 1)
@@ -871,8 +872,8 @@ class Objective:
     __call__ = loss
 
     def save(self, name: str, data: bytes) -> bool:
-        """Leaves a file in the folder of the run: True, or False where there is no folder. The bytes follow from
-        parameters, seed, problem and answers alone."""
+        """Saves a file in the folder of the run: True, or False without a folder. The bytes may depend on
+        parameters, seed, problem and results alone."""
         s, data = self._server, bytes(memoryview(data))
         with self._turn("save") as h:
             s.ensure(len(data))

@@ -10,7 +10,7 @@ from ._environment import Environment, environment
 from ._errors import UnsupportedError, UsageError
 from ._settings import undo_rounding
 
-try:  # is a transform of torch.func under way? Its tensors do not tell that they need gradients
+try:  # is a transform of torch.func active? Its tensors do not show that they need gradients
     from torch._C._functorch import peek_interpreter_stack as _transform
 except ImportError:
 
@@ -21,11 +21,11 @@ except ImportError:
 def _check(env, x):
     """Refuses what is not a tensor (..., n) of single or double precision on a device with memory."""
     if not isinstance(x, torch.Tensor):
-        raise TypeError(f"x is {type(x).__name__}: a torch.Tensor is wanted, as by torch.as_tensor(x)")
+        raise TypeError(f"x is {type(x).__name__}: expected a torch.Tensor, as by torch.as_tensor(x)")
     if x.dtype not in (torch.float64, torch.float32):
-        raise TypeError(f"x is {x.dtype}: torch.float64 or torch.float32 is wanted, as by x.double()")
+        raise TypeError(f"x is {x.dtype}: expected torch.float64 or torch.float32, as by x.double()")
     if x.layout != torch.strided or x.device.type == "meta":
-        raise TypeError(f"x is a tensor of layout {x.layout} on {x.device}: a dense one with values is wanted, as by x.to_dense()")
+        raise TypeError(f"x is a tensor of layout {x.layout} on {x.device}: expected a dense one with values, as by x.to_dense()")
     if x.ndim < 1 or x.shape[-1] != env.n or 0 in x.shape:
         raise UsageError(f"x has shape {tuple(x.shape)}: {env.name} takes ({env.n},), or (..., {env.n}) for many points")
 
@@ -67,7 +67,7 @@ class _Loss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, weight, _):
-        if not ctx.with_grad:  # the zeros of forward() are no gradient
+        if not ctx.with_grad:  # the zeros of forward() are not a gradient
             raise UnsupportedError(f"{ctx.env.name} has no gradient")
         x, grad = ctx.saved_tensors
         return _Product.apply(x, weight, grad, ctx.env), None, None, None

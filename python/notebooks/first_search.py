@@ -50,7 +50,7 @@ for name, values in scene.metrics.items():
     print(f"{name:16} {start.metrics[name][-1]:10.4g} -> {values[-1]:10.4g} {scene.units[name]}")
 before, after = start.render(), scene.render()  # (360, 480, 3) bytes each
 changed = (np.abs(before.astype(int) - after).max(axis=2) > 50).mean()
-print(f"{100 * changed:.1f} % of the picture changed")
+print(f"{100 * changed:.1f} % of the image changed")
 assert scene.loss == runs["racer"].best_loss
 start
 # %%

@@ -32,14 +32,14 @@ best = min(runs.values(), key=lambda run: run.best_loss)
 assert best.best_loss < env.loss(env.x0)
 
 # %% [markdown]
-# What was found. The first four variables are width, length, mass and friction:
+# The result. The first four variables are width, length, mass and friction:
 # %%
 for v, value in list(zip(env.variables, best.best_x))[:4]:
     print(f"{v.name:10} {value:+.3f}")
 
 # %% [markdown]
-# Which of these does the recording determine? The Jacobian of the residuals says so (`dshost eval --intervals` tells intervals): singular values near
-# zero are directions in which the cloth may change without being noticed.
+# Which of these does the recording determine? The Jacobian of the residuals shows it (`dshost eval --intervals` prints intervals): singular values near
+# zero are directions in which the cloth may change without an effect on the loss.
 # %%
 x = env.clip(best.best_x)
 columns = np.array([env.jvp(x, e) for e in np.eye(env.n)[:4]]).reshape(4, -1)

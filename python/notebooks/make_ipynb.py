@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes notebooks of the scripts beside it, cell by cell:  python3 make_ipynb.py [FOLDER]   (by default this one)"""
+"""Makes notebooks of the scripts next to it, cell by cell:  python3 make_ipynb.py [FOLDER]   (by default this
+one)"""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation of your own in Python: gradient, search, a record that goes on, ask and tell, SciPy."""
+"""Your own simulation in Python: gradient, search, a record that can be resumed, ask and tell, SciPy."""
 
 # %% [markdown]
 # # My own simulation
@@ -38,7 +38,7 @@ for method in ("rand", "lbfgsb", "bo"):
     )
 
 # %% [markdown]
-# With a folder nothing is lost: here the "simulator" breaks down after 30 throws, and the same call goes on.
+# With a folder every evaluation is saved: here the "simulator" fails after 30 throws, and the same call resumes the run.
 # %%
 calls = 0
 
@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as room:
     assert np.array_equal(again.history()["x"], whole.history()["x"])
 
 # %% [markdown]
-# Ask and tell, where the program has the loop:
+# Ask and tell: the program has the loop.
 # %%
 with diffsim.optimizer("cmaes", space, budget=120, seed=1) as opt:
     for x in opt:

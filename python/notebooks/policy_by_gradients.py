@@ -5,7 +5,7 @@
 # # A policy by gradients through a simulation
 #
 # `cartpole`: a cart throws the tip of a hanging pole to a target. An episode takes 100 actions; `diffsim.torch.loss(env)` is the loss of
-# an episode as a function that PyTorch differentiates, so whatever makes the actions can be trained through it.
+# an episode as a function that PyTorch differentiates, so it can train any model that produces the actions.
 # %%
 import os
 
@@ -53,7 +53,7 @@ assert env.loss(x) < first
 env.trajectory(x)
 
 # %% [markdown]
-# A policy that looks at the state is learned by the optimizer `apg`, from gradients step by step; it leaves `policy.npz`, which
+# The optimizer `apg` learns a policy of the state from the gradients of single steps; it writes `policy.npz`, which
 # `dshost eval --policy` runs again.
 # %%
 run = diffsim.minimize(env, "apg", max(16, 2 * steps), seed=0)

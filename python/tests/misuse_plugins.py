@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins for test_misuse.py: what they return, say of themselves and do to the objective is wrong, each in one way."""
+"""Plugins for test_misuse.py: each one returns, states or does one wrong thing."""
 
 import concurrent.futures
 import multiprocessing
@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-# What loss_and_grad() returns, by the whole number in x[0]; the words of the line that refuses it.
+# Results of loss_and_grad(), by the integer in x[0]; words of the line that refuses it.
 ANSWERS = [
     ((None, [0.0, 0.0]), "loss.x. returned NoneType: one number"),
     (("1.5", [0.0, 0.0]), "loss.x. returned str: one number"),
@@ -17,28 +17,28 @@ ANSWERS = [
     ((np.zeros(2), [0.0, 0.0]), "loss.x. returned ndarray of shape .2,.: one number"),
     (([], [0.0, 0.0]), "loss.x. returned list: one number"),
     ((np.datetime64("2020"), [0.0, 0.0]), "loss.x. returned datetime64.*one number"),
-    ((1.0, None), "the gradient of loss_and_grad.x.: real numbers are wanted, not None"),
-    ((1.0, ["1", "2"]), "the gradient of loss_and_grad.x.: real numbers are wanted, not dtype"),
+    ((1.0, None), "the gradient of loss_and_grad.x.: expected real numbers, not None"),
+    ((1.0, ["1", "2"]), "the gradient of loss_and_grad.x.: expected real numbers, not dtype"),
     ((1.0, np.array([1j, 0])), "not complex numbers"),
     ((1.0, np.ma.array([1.0, 2.0], mask=[0, 1])), "an element is masked"),
-    ((1.0, [0.0]), "returned a gradient of shape .1,.*.2,. is wanted"),
-    ((1.0, [[0.0, 0.0]]), "returned a gradient of shape .1, 2.*.2,. is wanted"),
-    ((1.0, [[0.0], [1.0, 2.0]]), "rows of equal length are wanted"),
-    (1.0, "loss_and_grad.x. returned float: .loss, gradient. is wanted"),
-    ((1.0, 2.0, 3.0), "loss_and_grad.x. returned tuple: .loss, gradient. is wanted"),
-    (np.array([1.0, 2.0]), "loss_and_grad.x. returned ndarray.*: .loss, gradient. is wanted"),
+    ((1.0, [0.0]), "returned a gradient of shape .1,.*expected .2,."),
+    ((1.0, [[0.0, 0.0]]), "returned a gradient of shape .1, 2.*expected .2,."),
+    ((1.0, [[0.0], [1.0, 2.0]]), "expected rows of equal length"),
+    (1.0, "loss_and_grad.x. returned float: expected .loss, gradient."),
+    ((1.0, 2.0, 3.0), "loss_and_grad.x. returned tuple: expected .loss, gradient."),
+    (np.array([1.0, 2.0]), "loss_and_grad.x. returned ndarray.*: expected .loss, gradient."),
 ]
 
-# What scene() says of a body of three vertices, and of the rest.
+# Results of scene(): of a body of three vertices, and of the rest.
 BODIES = [
     ({"index": [[0, 1, 2**32]]}, "index of body 'm' has 4294967296: its vertices are 0 to 2"),
     ({"index": [[0, 1, -1]]}, "index of body 'm' has -1: its vertices are 0 to 2"),
-    ({"index": [[0, 1, 1.5]]}, "index of body 'm' is list: rows of 3 whole numbers are wanted"),
-    ({"index": [0, 1]}, "index of body 'm' is list: rows of 3 whole numbers are wanted"),
+    ({"index": [[0, 1, 1.5]]}, "index of body 'm' is list: expected rows of 3 whole numbers"),
+    ({"index": [0, 1]}, "index of body 'm' is list: expected rows of 3 whole numbers"),
     ({"variety": 2.5}, "variety of body 'm' is 2.5: a whole number from 0"),
-    ({"size": [1, 2, 3, 4, 5]}, "the size .*: 1 to 4 finite lengths are wanted"),
-    ({"size": float("nan")}, "the size .*: 1 to 4 finite lengths are wanted"),
-    ({"frames": np.zeros((1, 3, 3), complex)}, "frames of body 'm': real numbers are wanted, not complex"),
+    ({"size": [1, 2, 3, 4, 5]}, "the size .*: expected 1 to 4 finite lengths"),
+    ({"size": float("nan")}, "the size .*: expected 1 to 4 finite lengths"),
+    ({"frames": np.zeros((1, 3, 3), complex)}, "frames of body 'm': expected real numbers, not complex"),
 ]
 
 
@@ -60,7 +60,7 @@ class Answers:
 
 
 class Facts:
-    """Says `fact` of itself."""
+    """Has the attribute `fact`."""
 
     lower, upper = [-1, -1], [1, 1]
 
@@ -74,7 +74,7 @@ class Facts:
 
 
 class Residuals:
-    """As many residuals as x[0] says."""
+    """As many residuals as x[0]."""
 
     lower, upper, x0 = [1, 0], [5, 1], [2, 0]
 
@@ -83,7 +83,7 @@ class Residuals:
 
 
 class Steps:
-    """Five values a step, truncated at a horizon that is no limit of time by its own words."""
+    """Five values a step, truncated at a horizon without stating time_limit."""
 
     lower, upper, horizon = -1, 1, 3
 
@@ -109,7 +109,7 @@ class Pool:
 
 
 class Swallows:
-    """A thread calls it, and nobody looks at the exception."""
+    """A thread calls it, and the exception is ignored."""
 
     def run(self, objective):
         objective.loss(objective.x0)
@@ -135,7 +135,7 @@ class Forks:
 
 
 class Returns:
-    """A process that was forked returns from run() without a call: it is nobody."""
+    """A forked process returns from run() without a call, which is allowed."""
 
     def run(self, objective):
         objective.loss(objective.x0)
@@ -166,7 +166,7 @@ class Within:
 
 
 class Keywords:
-    """Wrong arguments are exceptions in the search, which may go on."""
+    """Wrong arguments are exceptions in the search, which may continue."""
 
     def run(self, objective):
         x, wrong = [objective.x0], 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bridges (diffsim.bridges): environments are problems of other libraries, whose losses are those of the environment, and the
+"""Bridges (diffsim.bridges): environments are problems of other libraries with the same losses, and the
 optimizers of those libraries are plugins that search, resume and repeat themselves."""
 
 import csv
@@ -127,7 +127,7 @@ class Problems(Case):
             self.assertNotIn("jac", problem(plain))
 
     def test_failures(self):
-        """what fails is inf, and pruned"""
+        """failed evaluations are inf, and pruned"""
         from support import FAULTY
         with diffsim.make(FAULTY, fault="diverge", jobs=1) as bad:
             self.assertEqual(bridges.loss_or_inf(bad, bad.x0), math.inf)

@@ -49,7 +49,8 @@ class Gymnasium(Case):
         self.assertTrue({diffsim.gym.gym_id(name) for name in listed} <= set(gymnasium.registry))
 
     def test_imports(self):
-        """both orders of import register, gymnasium.make() imports by itself, and diffsim alone does not import Gymnasium"""
+        """both orders of import register, gymnasium.make() imports diffsim, and diffsim alone does not import
+        Gymnasium"""
         import subprocess
         import sys
 
@@ -86,7 +87,8 @@ class Gymnasium(Case):
         self.no_new_children()
 
     def test_episode(self):
-        """an episode is the one whose loss evaluate() gives; rewards sum to minus the loss; ends are told apart"""
+        """an episode has the loss of evaluate(); rewards sum to minus the loss; termination and truncation
+        differ"""
         for name, ends in (
             ("pendulum", {"terminated", "truncated"}),
             ("cartpole", {"terminated"}),
@@ -161,7 +163,7 @@ class Gymnasium(Case):
         env.close()
 
     def test_wrong(self):
-        """actions, seeds, options and orders that are wrong: one line each, and the episode goes on"""
+        """wrong actions, seeds, options and orders: one line each, and the episode continues"""
         usage = diffsim.UsageError
         env = diffsim.gym.Env("cartpole_gym")
         self.raises(usage, "no episode has begun: call reset", env.step, [0.0])
@@ -170,7 +172,7 @@ class Gymnasium(Case):
             (usage, "number 0 of the action is nan", [np.nan]),
             (usage, "number 0 of the action is inf", [np.inf]),
             (usage, "number 0 of the action is 5, outside of its bounds -1 and 1", [5.0]),
-            (usage, r"the action has shape \(2,\): \(1,\) is wanted", np.zeros(2)),
+            (usage, r"the action has shape \(2,\): expected \(1,\)", np.zeros(2)),
             (usage, r"the action has shape \(0,\)", []),
             (usage, "masked", np.ma.array([1.0], mask=[1])),
             (TypeError, "not dtype <U1", "a"),
@@ -213,7 +215,7 @@ class Gymnasium(Case):
         many.close()
 
     def test_lanes(self):
-        """several Gymnasium environments over one of ours, also in threads, have episodes of their own"""
+        """several Gymnasium environments over one of ours, also in threads, have separate episodes"""
         with diffsim.make("cartpole_gym", start="random", jobs=2) as env:
             both = [diffsim.gym.Env(env), diffsim.gym.Env(env)]
             alone, got = [], [[], []]
@@ -275,7 +277,7 @@ class Losses(gymnasium.Wrapper if gymnasium is not None else object):
 
 
 def scaled(env, reward):
-    """What learners want: actions between -1 and 1, observations in single precision, rewards of size 1."""
+    """For learners: actions between -1 and 1, observations in single precision, rewards of size 1."""
     wrappers, space = gymnasium.wrappers, env.observation_space
     env = wrappers.RescaleAction(env, -1.0, 1.0)
     env = wrappers.TransformReward(env, lambda r: reward * r)
@@ -285,7 +287,8 @@ def scaled(env, reward):
 
 @unittest.skipIf(gymnasium is None or stable_baselines3 is None, "there is no Stable-Baselines3")
 class Learners(Case):
-    """Stable-Baselines3 beside ppo and sac of diffsim: the same episodes, the loss in the first and in the last fifth of them."""
+    """Stable-Baselines3 compared with ppo and sac of diffsim: the same episodes, the loss in the first and in
+    the last fifth of them."""
 
     def learned(self, task, learner, episodes, reward, settings):
         import torch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients through SciPy, PyTorch and JAX are those of the environments; second derivatives are refused."""
+"""Gradients through SciPy, PyTorch and JAX equal the environments'; second derivatives are refused."""
 
 import concurrent.futures
 import logging
@@ -23,7 +23,8 @@ def peer(name):
 
 scipy, torch, jax = peer("scipy"), peer("torch"), peer("jax")
 
-# Where differences mean something: away from the jumps of contact, at a share of the way from the start to a random point.
+# Points where differences are valid: away from the jumps of contact, at a fraction of the way from the start
+# to a random point.
 PLACES = {
     "torus": ({"preset": "small"}, 0.2),
     "pinball": ({}, 0.1),
@@ -87,7 +88,7 @@ class SciPy(Case):
 
 
     def test_wrong(self):
-        """never worse than x0, which comes first; fixed bounds; points outside, answers and options that are wrong"""
+        """never worse than x0, which comes first; fixed bounds; wrong points, results and options"""
         from scipy.optimize import Bounds, OptimizeWarning, minimize
 
         def bowl(x):
@@ -137,9 +138,9 @@ class PyTorch(Case):
             for dtype in ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "complex128"):
                 self.raises(TypeError, f"x is torch.{dtype}: torch.float64 or torch.float32", f, x.to(getattr(torch, dtype)))
             for wrong in (x.numpy(), x.tolist(), None, 1.0):
-                self.raises(TypeError, "a torch.Tensor is wanted", f, wrong)
+                self.raises(TypeError, "expected a torch.Tensor", f, wrong)
             for wrong in (x.to_sparse(), x.to("meta")):
-                self.raises(TypeError, "a dense one with values is wanted", f, wrong)
+                self.raises(TypeError, "expected a dense one with values", f, wrong)
             for wrong in (x[0], x[:, None], x[:2], x.repeat(2), x.repeat(3, 2), torch.empty(0, 3, dtype=x.dtype)):
                 self.raises(diffsim.UsageError, "x has shape .*bounce takes .3,., or", f, wrong)
             self.raises(diffsim.UsageError, "variable 0 is nan", f, x * float("nan"))
@@ -200,7 +201,7 @@ class PyTorch(Case):
             f, x = diffsim.torch.loss(env), torch.tensor(np.array(env.x0), requires_grad=True)
             (g,) = torch.autograd.grad(f(x), x, create_graph=True)
             self.raises(diffsim.UnsupportedError, "second derivatives of the loss of bounce", g.sum().backward)
-            self.raises(TypeError, "a torch.Tensor is wanted", f, env.x0)
+            self.raises(TypeError, "expected a torch.Tensor", f, env.x0)
             with self.assertRaisesRegex((diffsim.UsageError, RuntimeError), "shape"):
                 f(torch.zeros(4, dtype=torch.float64))
 
@@ -224,7 +225,7 @@ class Jax(Case):
 
     def test_inputs(self):
         """types, shapes, containers: the loss in the precision of x, or a line; failures are our exceptions outside of jit"""
-        logging.disable(logging.CRITICAL)  # JAX prints what its callbacks raise
+        logging.disable(logging.CRITICAL)  # JAX prints exceptions of its callbacks
         self.addCleanup(logging.disable, logging.NOTSET)
         with diffsim.make("bounce", jobs=1) as env:
             f, p = diffsim.jax.loss(env), np.array([1.0, 2.0, 3.0])
@@ -233,10 +234,10 @@ class Jax(Case):
                 self.assertEqual(float(f(good)), want)
             self.assertEqual(f(p.astype("f4")).dtype, np.float32)
             for wrong in ("?", "i4", "i8", "u8", ">i4", "f2", jax.numpy.bfloat16):
-                with self.assertRaisesRegex(TypeError, "float64 or float32 is wanted|not dtype bfloat16"):
+                with self.assertRaisesRegex(TypeError, "expected float64 or float32|not dtype bfloat16"):
                     f(p.astype(wrong))
             for wrong in (p.astype(complex), p.astype(object), p.astype(str), None, {}, (v for v in p)):
-                self.raises(TypeError, "real numbers are wanted, not", f, wrong)
+                self.raises(TypeError, "expected real numbers, not", f, wrong)
             self.raises(diffsim.UsageError, "masked", f, np.ma.array(p, mask=[0, 1, 0]))
             for wrong in (p[:, None], p[:2], np.zeros(0), np.zeros((0, 3)), np.float64(1)):
                 self.raises(TypeError, r"x is float64\[.*\]: real numbers of shape \(3,\)", f, wrong)

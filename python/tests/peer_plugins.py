@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins in Python whose losses are those of PyTorch and JAX: gradients without a line of glue, alone and in batches."""
+"""Plugins in Python with losses of PyTorch and JAX: gradients without further code, alone and in batches."""
 
 import importlib.util
 import unittest

@@ -15,7 +15,7 @@ sys.path.insert(0, HERE)
 
 
 class Tap(unittest.TestResult):
-    """One line for each test; below a failure what was wrong."""
+    """One line for each test; below a failure its description."""
 
     number, failed = 0, 0
 

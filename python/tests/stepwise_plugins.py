@@ -33,7 +33,7 @@ class Box:
 
 
 class Gym:
-    """In the way of Gymnasium; over where it goes too far, else cut by its limit of time."""
+    """In Gymnasium's form; terminates when it goes too far, otherwise its time limit truncates it."""
 
     horizon, time_limit, action_space = 20, True, Box
 
@@ -47,7 +47,7 @@ class Gym:
 
 
 class Own:
-    """A loss and a gradient of its own, beside the steps."""
+    """Its own loss and gradient, in addition to the steps."""
 
     horizon, lower, upper = 6, [-1, -1], [1, 2]
 
@@ -157,7 +157,7 @@ class Rows:
 
 
 class Crowd(Rows):
-    """Tells who is alone."""
+    """Reports whether it is alone."""
 
     def loss_and_grad_batch(self, x):
         if len(x) == 1:
@@ -185,7 +185,7 @@ class Odd(Rows):
 
 
 class Twice(Rows):
-    """The gradients of one point are not asked for where its loss alone is."""
+    """Gradients of a single point are not requested where its loss alone is."""
 
     def loss_batch(self, x):
         return Rows.loss_and_grad_batch(self, x)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several tests share: dshost as a user calls it, plugins that misbehave, folders that go."""
+"""For several tests: dshost as a user calls it, plugins that misbehave, temporary folders."""
 
 import json
 import os
@@ -19,7 +19,7 @@ CHANNELS = os.path.join(TOP, "tests", "plugins", ".libs", "channels.so")
 
 
 def dshost(*arguments):
-    """What dshost prints; it has to succeed."""
+    """The output of dshost, which must succeed."""
     return subprocess.run(
         [_library.program(), *map(str, arguments)],
         check=True,
@@ -38,12 +38,12 @@ def evaluated(name, x, **settings):
 
 
 def record(folder):
-    """The record of a run without what depends on the time."""
+    """The record of a run without times."""
     return dshost("export", folder, "--format", "csv", "--no-times", "--out", "-")
 
 
 def children():
-    """Processes that belong to this one and are not ended, with their names."""
+    """Living child processes of this one, with their names."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -58,7 +58,7 @@ def children():
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own, that leaves no process."""
+    """A test with its own folder that must leave no process."""
 
     def setUp(self):
         room = tempfile.TemporaryDirectory(prefix="diffsim-test-")

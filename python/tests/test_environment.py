@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments from Python: the values of dshost eval to the last bit, batches, channels, scenes; and bad input, crashes, Ctrl-C,
-forks and threads, which are exceptions with clear words and leave no process behind."""
+"""Environments from Python: the values of dshost eval to the last bit, batches, channels, scenes; bad input,
+crashes, Ctrl-C, forks and threads give exceptions with clear words and leave no process."""
 
 import ctypes
 import os
@@ -31,7 +31,7 @@ SAMPLE = {
 
 class Values(Case):
     def test_bits(self):
-        """losses and gradients are those of dshost eval to the last bit, one by one and in batches"""
+        """losses and gradients equal dshost eval to the last bit, one by one and in batches"""
         for name, settings in SAMPLE.items():
             with diffsim.make(name, jobs=2, **settings) as env:
                 x = env.random(3, seed=1)
@@ -41,7 +41,7 @@ class Values(Case):
                 self.same(env.loss(x), loss, name)
                 if grad is not None:
                     self.same(said["gradient"], grad[0], name)
-                for _ in range(2):  # the second time by the short way
+                for _ in range(2):  # the second time by the fast path
                     self.assertEqual(env.loss(x[1]), loss[1], name)
                     if grad is not None:
                         one = env.loss_and_grad(x[1])
@@ -95,7 +95,7 @@ class Values(Case):
             loss, grad = env.loss_and_grad(x)
             again = grad.copy()
             env.loss_and_grad(-x)
-            self.same(grad, again, "an answer that was given does not change")
+            self.same(grad, again, "a returned result does not change")
             self.assertIs(type(loss), float)
             frozen = x.copy()
             frozen.setflags(write=False)
@@ -118,7 +118,7 @@ class Values(Case):
                 self.assertEqual(again.loss(env.x0), env.loss(env.x0))
 
     def test_cheap(self):
-        """calls leak nothing; what one costs is told, not judged"""
+        """calls leak nothing; their cost is printed, not judged"""
         with diffsim.make("analytic", isolation="none") as env:
             x = np.array(env.x0)
             for _ in range(1000):
@@ -184,12 +184,12 @@ class Channels(Case):
         with diffsim.make("pinball") as env, diffsim.make("analytic", dim=4) as other:
             self.raises(diffsim.UnsupportedError, "pinball has no residuals", env.residuals, env.x0)
             self.raises(diffsim.UsageError, "no channel 'error'; it has ", env.channel_values, env.x0, "error")
-            self.raises(diffsim.UsageError, r"v has shape \(3,\): \(4,\) is wanted", other.jvp, other.x0, [1, 2, 3])
+            self.raises(diffsim.UsageError, r"v has shape \(3,\): expected \(4,\)", other.jvp, other.x0, [1, 2, 3])
 
 
 class Scenes(Case):
     def test_metrics(self):
-        """metrics are those of dshost eval --metrics, scenes those of --trajectory"""
+        """metrics equal dshost eval --metrics, scenes --trajectory"""
         import json
 
         file = self.path("t.npz")
@@ -313,9 +313,9 @@ class Wrong(Case):
                 self.raises(diffsim.UsageError, r"x has shape \(2, 3\)", env.loss, np.zeros((2, 3)))
                 self.raises(diffsim.UsageError, r"x has shape \(0, 200\)", env.loss, np.zeros((0, 200)))
                 self.raises(diffsim.UsageError, r"x has shape \(1, 1, 200\)", env.loss_and_grad, np.zeros((1, 1, 200)))
-                self.raises(TypeError, "real numbers are wanted, not dtype <U5", env.loss, ["hello"] * 200)
+                self.raises(TypeError, "expected real numbers, not dtype <U5", env.loss, ["hello"] * 200)
                 self.raises(TypeError, "not complex numbers", env.loss, np.zeros(200, complex))
-                self.raises(diffsim.UsageError, "x: rows of equal length are wanted", env.loss, [[0.0], [0.0, 1.0]])
+                self.raises(diffsim.UsageError, "x: expected rows of equal length", env.loss, [[0.0], [0.0, 1.0]])
                 self.raises(TypeError, "not dtype object", env.loss, np.array([None] * 200))
                 bad = np.array(env.x0)
                 bad[7] = np.nan
@@ -332,7 +332,7 @@ class Wrong(Case):
             self.raises(diffsim.UnsupportedError, "no stepwise control", lambda: env.episodes)
 
     def test_closed(self):
-        """a closed environment says so, and may be closed again"""
+        """a closed environment reports it, and may be closed again"""
         env = diffsim.make("cartpole")
         env.loss(env.x0)
         env.loss(env.x0)
@@ -345,7 +345,7 @@ class Wrong(Case):
 
     @needs_faulty
     def test_failures(self):
-        """crashes, hangs and other failures are exceptions; the environment goes on"""
+        """crashes, hangs and other failures are exceptions; the environment continues to work"""
         for fault, outcome, words in (
             ("segv", "crashed", "SIGSEGV|signal 11|Segmentation"),
             ("abort", "crashed", "."),
@@ -381,7 +381,7 @@ class Wrong(Case):
 
 class Processes(Case):
     def test_threads(self):
-        """threads may share an environment, and each has its answers"""
+        """threads may share an environment, and each gets its own results"""
         with diffsim.make("cartpole", jobs=2) as env:
             x = env.random(8, seed=5)
             want = env.loss(x)
@@ -393,7 +393,7 @@ class Processes(Case):
                         got.setdefault(i, set()).add(env.loss(x[i]))
                         if i % 3 == 0:
                             env.loss(x)
-                except Exception as e:  # it is looked at below
+                except Exception as e:  # it is checked below
                     wrong.append(e)
 
             threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
@@ -406,7 +406,7 @@ class Processes(Case):
             self.same(env.loss(x), want)
 
     def test_fork(self):
-        """in a process that was forked the environments of the parent say so, and new ones work; the parent goes on"""
+        """in a forked process the parent's environments report it, and new ones work; the parent continues"""
         env = diffsim.make("cartpole", jobs=1)
         loss = env.loss(env.x0)
         search = diffsim.optimizer("cmaes", env, budget=10)
@@ -461,7 +461,7 @@ class Processes(Case):
         self.no_new_children()
 
     def test_exit(self):
-        """a program may end with workers alive, and by an exception: no worker stays, nothing is said"""
+        """a program may end with living workers, and by an exception: no worker stays, and there is no output"""
         for end in ("", "raise SystemExit(3)", "import os; os.kill(os.getpid(), 9)"):
             code = f"import diffsim, os; e = diffsim.make('cartpole', jobs=2); e.loss(e.random(4)); s = diffsim.optimizer('bo', e); s.ask(); print(os.getpid(), flush=True)\n{end}"
             done = subprocess.run(

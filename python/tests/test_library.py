@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The structs of _library.py are those of the headers; the library is found as documented; failures have classes."""
+"""The structs of _library.py match the headers; the library is found as documented; failures have classes."""
 
 import ctypes
 import inspect
@@ -73,12 +73,12 @@ class Library(Case):
                 self.assertEqual(int(said[f"{name}.{field}"]), getattr(kind, field).offset, f"{name}.{field}")
 
     def test_version(self):
-        """the version is that of dshost"""
+        """the version equals that of dshost"""
         said = subprocess.run([_library.program(), "--version"], check=True, stdout=subprocess.PIPE).stdout.decode()
         self.assertIn(f"dshost {diffsim.__version__} ", said)
 
     def test_named_library(self):
-        """DIFFSIM_LIBRARY names the library, and a wrong one is told in one line"""
+        """DIFFSIM_LIBRARY names the library, and a wrong one is reported in one line"""
         code = "import diffsim._library as l; print(l.path)"
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DIFFSIM_LIBRARY": _library._loaded_path()}
         said = (
@@ -96,7 +96,8 @@ class Library(Case):
         self.assertNotEqual(done.returncode, 0)
 
     def test_gymnasium(self):
-        """who asks whether Gymnasium is there, and imports it later, has the environments registered, once"""
+        """a program that checks for Gymnasium first and imports it later has the environments registered,
+        once"""
         with open(self.path("gymnasium.py"), "w", encoding="utf-8") as f:
             f.write("assert not calls\n")
         code = (

@@ -30,7 +30,8 @@ def bowl(x):
 
 
 def points():
-    """name -> (value, what env.loss() does: True, or the kind of the exception and its words); POINT where it is taken."""
+    """name -> (value, result of env.loss(): True, or the kind of the exception and its words); POINT where it
+    is accepted."""
     p = POINT
     shape = r"x has shape .*: analytic takes \(3,\), or \(k, 3\) for k points"
     table = {
@@ -85,7 +86,7 @@ def points():
 
 class Inputs(Case):
     def test_points(self):
-        """every dtype, shape and container: the right loss, or a line that says what is wrong"""
+        """every dtype, shape and container: the right loss, or a line with the error"""
         with diffsim.make("analytic", function="rosenbrock", dim=3, jobs=1) as env:
             loss, grad = env.loss_and_grad(POINT)
             for name, (value, want) in points().items():
@@ -113,7 +114,7 @@ class Inputs(Case):
             self.raises(USAGE, "variable 0 is", env.loss, (2 * env.upper).astype("f4"))
 
     def test_bounds(self):
-        """bounds as pairs, as (lower, upper), as SciPy's; what can be read in two ways is refused with both spellings"""
+        """bounds as pairs, as (lower, upper), as SciPy's; ambiguous ones are refused with both spellings"""
 
         class Bounds:  # as SciPy has it
             def __init__(self, lb, ub):
@@ -153,7 +154,7 @@ class Inputs(Case):
         ):
             self.raises(USAGE, words, diffsim.minimize, bowl, "cmaes", 5, bounds=given)
         for given in (3, "0 1", {"lower": 0}, {(0, 1)}):
-            self.raises(TypeError, "is no space", diffsim.minimize, bowl, "cmaes", 5, bounds=given)
+            self.raises(TypeError, "is not a space", diffsim.minimize, bowl, "cmaes", 5, bounds=given)
         self.raises(TypeError, "complex", diffsim.minimize, bowl, "cmaes", 5, bounds=[(0, 1j)] * 3)
         run = diffsim.minimize(bowl, "rand", 30, bounds=[(0, 1), (2, 4), (-1, 0)])
         x = run.history()["x"]
@@ -174,36 +175,36 @@ class Inputs(Case):
         self.same(np.round(found.best_x, 6), [0.3, 0.5, 0.3])
 
     def test_answers(self):
-        """what a function returns is one number, and n for its gradient"""
+        """a function returns one number, and n for its gradient"""
         for answer, kind, words in (
-            (None, TypeError, "the loss of the function: real numbers are wanted, not None"),
-            ("1", TypeError, "the loss of the function: real numbers are wanted, not dtype"),
+            (None, TypeError, "the loss of the function: expected real numbers, not None"),
+            ("1", TypeError, "the loss of the function: expected real numbers, not dtype"),
             (1j, TypeError, "not complex"),
             (np.ma.masked, USAGE, "masked"),
-            (np.zeros(3), USAGE, r"returned an array of shape \(3,\): one loss is wanted"),
+            (np.zeros(3), USAGE, r"returned an array of shape \(3,\): expected one loss"),
             ([], USAGE, r"returned an array of shape \(0,\)"),
             ({}, TypeError, "not dict"),
         ):
             self.raises(kind, words, diffsim.minimize, lambda x: answer, "rand", 5, bounds=BOX)
         for grad, kind, words in (
-            (None, TypeError, "the gradient of the function: real numbers are wanted, not None"),
-            ([1.0], USAGE, "the gradient of the function has 1 numbers: 3 are wanted"),
-            (np.zeros(4), USAGE, "has 4 numbers: 3 are wanted"),
+            (None, TypeError, "the gradient of the function: expected real numbers, not None"),
+            ([1.0], USAGE, "the gradient of the function has 1 numbers: expected 3"),
+            (np.zeros(4), USAGE, "has 4 numbers: expected 3"),
             (np.zeros(3, complex), TypeError, "not complex"),
-            ("abc", TypeError, "real numbers are wanted"),
+            ("abc", TypeError, "expected real numbers"),
         ):
             self.raises(kind, words, diffsim.minimize, lambda x: (1.0, grad), "lbfgsb", 5, bounds=BOX, jac=True)
             self.raises(kind, words, diffsim.minimize, lambda x: 1.0, "lbfgsb", 5, bounds=BOX, jac=lambda x: grad)
         for answer in (1.0, (1.0, 2.0, 3.0), np.zeros(2), None):
             self.raises(
-                USAGE, "with jac=True .loss, gradient. is wanted", diffsim.minimize, lambda x: answer, "rand", 5, bounds=BOX, jac=True
+                USAGE, "with jac=True expected .loss, gradient.", diffsim.minimize, lambda x: answer, "rand", 5, bounds=BOX, jac=True
             )
         for losses in (1.0, np.zeros(3), np.zeros((5, 1))):
             self.raises(
                 USAGE, "losses of shape", diffsim.minimize, lambda x: losses, "rand", 5, bounds=BOX, vectorized=True
             )
 
-        def spoils(x):  # what a function does to its point is its own matter
+        def spoils(x):  # a function may change its point
             loss = bowl(x)
             x[:] = 1e9
             return loss
@@ -258,11 +259,11 @@ class Arguments(Case):
             (USAGE, "bounds are missing", minimize, [bowl], {}),
             (USAGE, r"x0\[0\] is 5.0, outside of its bounds -1.0 and 1.0", minimize, [bowl, "cmaes", 5], {**f, "x0": [5, 0, 0]}),
             (USAGE, r"x0\[1\] is nan", minimize, [bowl, "cmaes", 5], {**f, "x0": [0, np.nan, 0]}),
-            (USAGE, r"x0 has shape \(2,\): \(3,\) is wanted", minimize, [bowl, "cmaes", 5], {**f, "x0": [0, 0]}),
-            (TypeError, "x0: real numbers are wanted", minimize, [bowl, "cmaes", 5], {**f, "x0": "abc"}),
+            (USAGE, r"x0 has shape \(2,\): expected \(3,\)", minimize, [bowl, "cmaes", 5], {**f, "x0": [0, 0]}),
+            (TypeError, "x0: expected real numbers", minimize, [bowl, "cmaes", 5], {**f, "x0": "abc"}),
             (USAGE, "bounds: not with an environment", minimize, [env, "cmaes", 5], {"bounds": BOX}),
             (USAGE, r"x0\[2\] is 99.0, outside of its bounds", minimize, [env, "cmaes", 5], {"x0": [0, 0, 99]}),
-            (USAGE, r"x0 has shape \(2,\): \(3,\) is wanted", minimize, [env, "cmaes", 5], {"x0": [0, 0]}),
+            (USAGE, r"x0 has shape \(2,\): expected \(3,\)", minimize, [env, "cmaes", 5], {"x0": [0, 0]}),
             (USAGE, "fix: there is no variable 'y'", minimize, [env, "cmaes", 5], {"fix": {"y": 0}}),
             (USAGE, "fix: the number of a variable is 3", minimize, [bowl, "cmaes", 5], {**f, "fix": {3: 0}}),
             (USAGE, "fix: x0 = 5: outside of its bounds", minimize, [bowl, "cmaes", 5], {**f, "fix": {0: 5}}),
@@ -281,15 +282,15 @@ class Arguments(Case):
             (TypeError, "out is 3", minimize, [env, "cmaes", 5], {"out": 3}),
             (USAGE, "out is ''", minimize, [env, "cmaes", 5], {"out": ""}),
             (diffsim.InputOutputError, "/proc/none", minimize, [bowl, "cmaes", 5], {**f, "out": "/proc/none"}),
-            (USAGE, "'A b': the name of what is evaluated", minimize, [bowl, "cmaes", 5], {**f, "record_as": "A b", "out": self.path("a")}),
+            (USAGE, "'A b': the name of the evaluated function", minimize, [bowl, "cmaes", 5], {**f, "record_as": "A b", "out": self.path("a")}),
             (USAGE, "needs a budget", optimizer, ["cmaes", BOX], {"folder": self.path("a")}),
             (TypeError, "gradient is 'yes'", optimizer, ["cmaes", BOX], {"gradient": "yes"}),
             (TypeError, "the name of the optimizer is 7", optimizer, [7, BOX], {}),
-            (TypeError, "is no space", optimizer, ["cmaes", "box"], {}),
+            (TypeError, "is not a space", optimizer, ["cmaes", "box"], {}),
             (PLUGIN, "ppo needs stepwise control", optimizer, ["ppo", BOX], {}),
             (USAGE, "budget is 0", diffsim.scipy, ["cmaes", 0], {}),
             (TypeError, "seed is 'a'", diffsim.scipy, ["cmaes"], {"seed": "a"}),
-            (diffsim.InputOutputError, "there is no such folder", diffsim.load, [self.path("none")], {}),
+            (diffsim.InputOutputError, "no such folder", diffsim.load, [self.path("none")], {}),
             (TypeError, "size is 480: .width, height. in pixels", pole.render, [pole.x0, -1, 480], {}),
             (TypeError, "size: the height is 'b'", pole.render, [pole.x0, -1, (64, "b")], {}),
             (USAGE, "size: the width is 4: allowed are 16 to 8192", pole.render, [pole.x0, -1, (4, 64)], {}),
@@ -345,7 +346,7 @@ class States(Case):
         self.no_new_children()
 
     def test_resume(self):
-        """another function does not go on with the record of this one; what is recorded stays as it is"""
+        """another function does not continue the record of this one; recorded evaluations stay unchanged"""
         out = self.path("run")
         diffsim.minimize(bowl, "lbfgsb", 20, bounds=BOX, out=out, jac=lambda x: 2 * (x - 0.3), record_as="f")
         before = diffsim.load(out).history()
@@ -378,7 +379,8 @@ class States(Case):
         self.assertEqual(more.evaluations, 45)
 
     def test_exceptions(self):
-        """exceptions of functions and callbacks come out as they are; minimize() within a function is a run of its own"""
+        """exceptions of functions and callbacks are passed on unchanged; minimize() within a function is a
+        separate run"""
 
         def fails(x):
             raise KeyError("inside")
@@ -411,17 +413,17 @@ class States(Case):
                 os._exit(0)
 
     def test_scipy(self):
-        """a method for SciPy needs no SciPy to refuse what is wrong"""
+        """a method for SciPy refuses errors without SciPy"""
         method = diffsim.scipy("cmaes", 20)
         f = {"bounds": [(-1, 1)] * 3}
         for kind, words, x0, keywords in (
             (USAGE, "bounds are missing", np.zeros(3), {}),
             (USAGE, "x0 has shape .2,., but there are bounds of 3 variables", np.zeros(2), f),
-            (USAGE, "n finite numbers are wanted", [np.nan, 0, 0], f),
-            (USAGE, "n finite numbers are wanted", np.zeros((1, 3)), f),
+            (USAGE, "expected n finite numbers", [np.nan, 0, 0], f),
+            (USAGE, "expected n finite numbers", np.zeros((1, 3)), f),
             (USAGE, "has no bound on a side", np.zeros(3), {"bounds": [(None, 1)] * 3}),
             (TypeError, "fun is 3", np.zeros(3), {**f, "fun": 3}),
-            (TypeError, "the loss of fun: real numbers are wanted, not None", np.zeros(3), {**f, "fun": lambda x: None}),
+            (TypeError, "the loss of fun: expected real numbers, not None", np.zeros(3), {**f, "fun": lambda x: None}),
             (TypeError, "not complex", np.zeros(3), {**f, "fun": lambda x: np.complex128(1)}),
             (USAGE, "budget is 0", np.zeros(3), {**f, "budget": 0}),
             (TypeError, "maxfun is 2.5", np.zeros(3), {**f, "maxfun": 2.5}),
@@ -435,7 +437,8 @@ class States(Case):
 
 class Threads(Case):
     def test_tell(self):
-        """a thread cannot tell what another one has answered, which may be other points by now"""
+        """a thread cannot tell losses for points that another one has told, because the points may have
+        changed"""
         with diffsim.optimizer("rand", BOX, budget=1000) as search:
             x, wrong = search.ask(), []
 
@@ -467,7 +470,7 @@ class Threads(Case):
             self.assertEqual(search.best_loss, min(bowl(np.array(p)) for p in rows))
 
     def test_loop(self):
-        """a loop over a search that never answers ends with an exception, not never; two searches do not share a folder"""
+        """a loop over a search that never tells ends with an exception; two searches do not share a folder"""
         with diffsim.optimizer("cmaes", BOX, budget=20, folder=self.path("run")) as search:
             self.raises(USAGE, "have no losses yet: call tell", list, search)
             for more in ({}, {"resume": True}):
@@ -481,7 +484,7 @@ class Threads(Case):
             self.same(got["loss"], want["loss"])
 
     def test_interrupt(self):
-        """Ctrl-C in a function ends the search; what was recorded goes on"""
+        """Ctrl-C in a function ends the search; the record can be resumed"""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
         out, count = self.path("run"), []
@@ -503,7 +506,7 @@ class Threads(Case):
 
 class PluginFaults(Case):
     def test_answers(self):
-        """what a class in Python returns is tested: kinds, shapes, masks; bodies, meshes"""
+        """results of a class in Python are checked: kinds, shapes, masks; bodies, meshes"""
         with diffsim.make(PLUGINS + ":Answers", jobs=1) as env:
             for i, (_, words) in enumerate(misuse_plugins.ANSWERS):
                 with self.subTest(words):
@@ -514,12 +517,12 @@ class PluginFaults(Case):
             self.assertEqual(env.loss([300, 1]), 300.0**2 + 1)
 
     def test_facts(self):
-        """what a class says of itself is tested when it is opened"""
+        """attributes of a class are checked when it is opened"""
         for name, fact, words in (
             ("Facts", "floor=nan", "floor is nan: a lower bound of the loss"),
             ("Facts", "dt=inf", "dt is inf: finite seconds of a step"),
             ("Facts", "steps=2.5", "steps is 2.5: a whole number from 0"),
-            ("Facts", "variables=", "variables is str: a list of 2 names is wanted"),
+            ("Facts", "variables=", "variables is str: expected a list of 2 names"),
             ("Steps", None, "Steps: step.action. says truncated at the horizon: set time_limit = True"),
         ):
             more = {} if fact is None else {"fact": fact}
@@ -544,7 +547,7 @@ class PluginFaults(Case):
 
 class Limits(Case):
     def test_files(self):
-        """more workers than open files are allowed: a line that says how many are possible, never a wait without end"""
+        """more workers than open files are allowed: a line with the possible number, never an endless wait"""
         code = (
             "import diffsim\n"
             "for jobs in (1, 400):\n"

@@ -35,10 +35,10 @@ class Notebooks(Case):
         """a first search"""
         said = self.script("first_search.py", 200)
         self.assertRegex(said, r"racer   200 evaluations, best loss [0-9]")
-        self.assertRegex(said, r"\n[1-9][0-9]*\.[0-9] % of the picture changed")
+        self.assertRegex(said, r"\n[1-9][0-9]*\.[0-9] % of the image changed")
 
     def test_first_lines(self):
-        """the first lines of README and docs/python.md change what the scene looks like, and its loss by a factor of 1000"""
+        """the first lines of README and docs/python.md change the scene, and its loss by a factor of 1000"""
         for name in ("README.md", "docs/python.md"):
             file = os.path.join(SOURCE, name)
             if not os.path.exists(file):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins in Python under a program in Python: who gets its signals, what its end is, who outlives whom."""
+"""Plugins in Python in a Python program: signals, endings, and which process outlives which."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ class Plugins(Case):
     """Processes of plugins in Python."""
 
     def program(self, code):
-        """A program in a session of its own, as a shell starts one in a terminal."""
+        """A program in its own session, as a shell starts it in a terminal."""
         return subprocess.Popen(
             [sys.executable, "-c", f"import diffsim, os, sys\nP = {PLUGINS!r}\n{code}"],
             cwd=self.room,
@@ -42,7 +42,7 @@ class Plugins(Case):
         )
 
     def test_interrupt(self):
-        """Ctrl-C of a terminal, which all processes get, ends a search in Python; what was found is saved"""
+        """Ctrl-C of a terminal, which all processes get, ends a search in Python; its results are saved"""
         code = "with diffsim.make('analytic', jobs=1) as env: diffsim.minimize(env, P + ':Slow', 10000, out='run', run={'isolate_optimizer': 'no'})"
         with self.program(code) as p:
             end = time.monotonic() + 20
@@ -73,7 +73,8 @@ class Plugins(Case):
         self.assertLess(time.monotonic() - begin, 10)
 
     def test_handler(self):
-        """a signal handler opens environments while make() or an evaluation waits; it cannot use what waits"""
+        """a signal handler opens environments while make() or an evaluation waits; it cannot use the waiting
+        object"""
         with open(self.path("slow.py"), "w", encoding="utf-8") as f:
             f.write("import time\ntime.sleep(1.5)\nclass Env:\n    lower, upper = -1, 1\n    def loss(self, x):\n        time.sleep(1)\n        return x @ x\n")
         code = """import signal, time
@@ -152,7 +153,7 @@ os.kill(os.getpid(), 9)"""
         self.no_new_children()
 
     def test_scene(self):
-        """places that are none, bodies of nothing and ground at no height are no damage"""
+        """invalid positions, bodies without elements and ground without height do no damage"""
         with diffsim.make(PLUGINS + ":Picture", jobs=1) as env:
             scene = env.trajectory(env.x0)
         self.assertEqual(list(scene.bodies), ["some"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs from Python are those of dshost to the last bit; searches over functions; folders that go on; result folders as arrays."""
+"""Runs from Python equal dshost's to the last bit; searches over functions; resuming; result folders as
+arrays."""
 
 import os
 import shutil
@@ -67,7 +68,7 @@ class Runs(Case):
         self.no_new_children()
 
     def test_resume(self):
-        """a run that Ctrl-C or progress() ended goes on, and is then that of one piece"""
+        """a run that Ctrl-C or progress() ended can be resumed, and then equals an uninterrupted one"""
         with diffsim.make("pinball", jobs=1) as env:
             whole = diffsim.minimize(env, "cmaes", 200)
             seen = []
@@ -115,7 +116,7 @@ class Runs(Case):
             self.assertEqual(first.evaluations, 5, "resume begins a run where there is none")
 
     def test_resume_defaults(self):
-        """a run goes on with its own problem alone: a parameter that is left out has its default"""
+        """a run resumes only with its own problem: a parameter that is left out has its default"""
         out = self.path("run")
         with diffsim.make("analytic", function="rosenbrock", dim=3, lower="-2*3", jobs=1) as env:
             diffsim.minimize(env, "cmaes", 20, out=out, seed=1, sigma0=0.1, target=1e-9)
@@ -168,7 +169,7 @@ class Runs(Case):
         self.no_new_children()
 
     def test_exception(self):
-        """an exception in progress() ends the run and comes out"""
+        """an exception in progress() ends the run and is passed on"""
         with diffsim.make("pinball", jobs=1) as env:
 
             def fail(now):
@@ -211,7 +212,7 @@ class Runs(Case):
 
 class Searches(Case):
     def test_same_points(self):
-        """a search over env.loss asks for the points of a run of env"""
+        """a search over env.loss evaluates the points of a run of env"""
         with diffsim.make("bounce", jobs=1) as env:
             run = diffsim.minimize(env, "cmaes", 60, seed=2)
             search = diffsim.minimize(env.loss, "cmaes", 60, seed=2, bounds=env)
@@ -257,7 +258,7 @@ class Searches(Case):
             x = opt.ask()
             self.same(opt.ask(), x)
             self.raises(diffsim.UsageError, f"loss has shape .1,.: {len(x)} points", opt.tell, 1.0)
-            self.raises(TypeError, "real numbers are wanted", opt.tell, ["a"] * len(x))
+            self.raises(TypeError, "expected real numbers", opt.tell, ["a"] * len(x))
             opt.tell([np.nan] * len(x))
             self.assertEqual((opt.best_x, opt.best_loss, opt.used), (None, np.inf, len(x)))
             for x in opt:
@@ -273,11 +274,11 @@ class Searches(Case):
         self.raises(
             diffsim.UsageError, "variable 1 has the bounds", diffsim.optimizer, "cmaes", ([0.0, 0.0], [1.0, np.inf])
         )
-        self.raises(TypeError, "is no space", diffsim.optimizer, "cmaes", 3)
+        self.raises(TypeError, "is not a space", diffsim.optimizer, "cmaes", 3)
         self.raises(diffsim.PluginError, "gradient=True in|needs gradients", diffsim.optimizer, "lbfgsb", BOX)
 
     def test_functions(self):
-        """functions: gradients apart, threads, failures, exceptions, a record that goes on"""
+        """functions: separate gradients, threads, failures, exceptions, resuming a record"""
         separate = diffsim.minimize(bowl, "lbfgsb", 30, bounds=BOX, jac=lambda x: 2 * (x - 0.3))
         together = diffsim.minimize(bowl_and_grad, "lbfgsb", 30, bounds=BOX, jac=True, jobs=3)
         self.same(separate.history()["x"], together.history()["x"])
@@ -305,7 +306,7 @@ class Searches(Case):
         self.assertTrue(0 < known < 20)
         full = diffsim.minimize(counted, "cmaes", 60, bounds=BOX, out=self.path("run"), resume=True)
         self.assertEqual((full.evaluations, full.env, full.opt), (60, "counted", "cmaes"))
-        self.assertEqual(len(calls), 20 + 60 - known + 1, "of what was recorded the best alone is evaluated again")
+        self.assertEqual(len(calls), 20 + 60 - known + 1, "of the recorded points only the best is evaluated again")
         self.same(full.history()["x"], diffsim.minimize(bowl, "cmaes", 60, bounds=BOX).history()["x"])
         self.raises(diffsim.UsageError, "bounds are missing", diffsim.minimize, bowl)
         self.raises(TypeError, "neither an environment nor a function", diffsim.minimize, "torus")
@@ -332,7 +333,7 @@ class Searches(Case):
         self.no_new_children()
 
     def test_scipy_constraints(self):
-        """a method for SciPy refuses constraints, which it would not keep; no SciPy is needed to say so"""
+        """a method for SciPy refuses constraints, which it cannot respect, without SciPy"""
         method = diffsim.scipy("cmaes", 20)
         for constraints in (({"type": "ineq", "fun": bowl},), {"type": "ineq", "fun": bowl}, object()):
             self.raises(
@@ -346,7 +347,7 @@ class Searches(Case):
             )
 
     def test_many_threads(self):
-        """searches in several threads give what each gives alone"""
+        """searches in several threads give the results that each gives alone"""
         want = diffsim.minimize(bowl, "bo", 25, bounds=BOX, seed=4).history()["x"]
         got = [None] * 3
 
@@ -417,12 +418,12 @@ class Results(Case):
             self.assertEqual(env.loss(x), land.loss[2, 3])
         self.assertIn("<img", land._repr_html_())
         self.assertRaisesRegex(AttributeError, "a landscape has no 'g7'; it has ", lambda: land.g7)
-        self.raises(diffsim.InputOutputError, "there is no such folder", diffsim.load, self.path("none"))
+        self.raises(diffsim.InputOutputError, "no such folder", diffsim.load, self.path("none"))
         os.mkdir(self.path("empty"))
         self.raises(diffsim.InputOutputError, "no runs and no landscape", diffsim.load, self.path("empty"))
 
     def test_long_list(self):
-        """a list longer than a line is that of the environment of the run, too"""
+        """a list longer than a line equals the environment's, too"""
         discs = np.round(np.random.default_rng(1).uniform(3, 9, 48), 12)
         with diffsim.make("roomba", discs=discs.tolist(), jobs=1) as env:
             result = diffsim.minimize(env, "rand", 3, out=self.path("run"))
@@ -434,7 +435,8 @@ class Results(Case):
             self.assertEqual(more.evaluations, 5)
 
     def test_variants(self):
-        """variants of an experiment have their names, as in its report; what a killed merge has left is no run"""
+        """variants of an experiment have their names, as in its report; remains of a killed merge are not a
+        run"""
         with open(self.path("b.ini"), "w", encoding="utf-8") as f:
             f.write(
                 "[bench]\nenvs = sph ras\nopts = rand cmaes\nruns = 1\n[run]\nbudget = 5\npictures = false\n"
@@ -457,7 +459,7 @@ class Results(Case):
             self.assertEqual(env.loss(one.best_x), one.best_loss)
 
     def test_stale(self):
-        """a run that is extended, or was killed then, is as its record says, not as its older summary.json"""
+        """a run that was extended, or killed then, follows its record, not its older summary.json"""
         out, old = self.path("run"), self.path("old.json")
         dshost("run", "--env", "analytic", "--opt", "rand", "--budget", 10, "--pictures", "false", "--out", out)
         shutil.copy(os.path.join(out, "summary.json"), old)
@@ -475,7 +477,7 @@ class Results(Case):
         self.assertEqual((run.ended, run.evaluations), ("signal", len(run.history())))
         whole = run.evaluations
         shutil.copy(old, os.path.join(out, "summary.json"))
-        with self.assertWarnsRegex(UserWarning, "does not say what run.sqlite says"):
+        with self.assertWarnsRegex(UserWarning, "differs from run.sqlite"):
             run = diffsim.load(out)
         self.assertEqual((run.ended, run.evaluations, run.seed, run.env), ("signal", whole, 0, "analytic"))
         self.assertEqual(run.best_loss, run.history()["loss"].min())

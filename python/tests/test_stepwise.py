@@ -20,7 +20,7 @@ class Stepwise(Case):
     """reset() and step()."""
 
     def test_kit(self):
-        """episodes are what loss() gives at their actions, repeat themselves and end as they should: dshost check"""
+        """episodes have the loss of loss() at their actions, are repeatable and end correctly: dshost check"""
         kinds = (("Gym", "20 steps of 2 numbers, 1 observed"), ("Own", "6 steps of 2 numbers, 1 observed"),
                  ("Glide", "12 steps of 1 numbers, 2 observed"), ("Lost", "5 steps of 1 numbers, 1 observed"))
         for name, episodes in kinds if ALL else kinds[:2]:
@@ -29,7 +29,7 @@ class Stepwise(Case):
             self.assertNotIn("not ok", said)
 
     def test_space(self):
-        """bounds are those of an action, or of the action space; parameters may say how many steps there are"""
+        """bounds of an action, or of the action space; parameters may set the number of steps"""
         with diffsim.make(plugin("Glide"), horizon=7, jobs=1) as env:
             self.assertTrue(env.stepwise)
             self.assertEqual((env.n, env.episodes.horizon, env.episodes.n_act, env.episodes.n_obs), (7, 7, 1, 2))
@@ -44,7 +44,8 @@ class Stepwise(Case):
             self.same(env.loss_and_grad(env.upper)[1], 2 * env.upper)
 
     def test_scene(self):
-        """an episode that ended early has fewer frames, also beside a metric of one number; a start may say all steps"""
+        """an episode that ended early has fewer frames, also with a metric of one number; a start may set all
+        steps"""
         for name, metrics in (("Shown", ["goal"]), ("Seen", [])):
             with diffsim.make(plugin(name), jobs=1) as env:
                 self.same(env.x0, np.full(9, 0.25))
@@ -53,7 +54,7 @@ class Stepwise(Case):
                 self.assertEqual([m for m in seen.metrics if m == "goal"], metrics)
 
     def test_learners(self):
-        """ppo and sac learn on it, the same for every number of jobs, and go on behind an end"""
+        """ppo and sac learn on it, the same for every number of jobs, and continue after an end"""
         for method, keywords in (("ppo", {"envs": 2, "n_steps": 24}), ("sac", {"hidden": [8, 8], "batch": 16})):
             runs = []
             for jobs in (1, 2):
@@ -67,10 +68,10 @@ class Stepwise(Case):
             self.assertEqual(diffsim.load(out).evaluations, 6)
 
     def test_wrong(self):
-        """what is wrong with one is a line that says what to do"""
+        """errors of one are a line that says what to do"""
         for name, words in (
             ("Unfinished", "horizon, the steps of an episode, has to be a whole number of at least 1, it is None"),
-            ("Discrete", "its action_space is no Box"),
+            ("Discrete", "its action_space is not a Box"),
             ("Nowhere", "reset.. gave an observation that is not finite"),
             ("Wide", "reset.. gave 1048577 numbers as observation: at most 1048576 are possible"),
             ("Untold", "create.. failed: .*step.action. says truncated at the horizon: set time_limit = True"),
@@ -78,7 +79,7 @@ class Stepwise(Case):
             self.raises(diffsim.PluginError, words, diffsim.make, plugin(name))
         for name, words in (
             ("Short", "step.action. returned float: .observation, reward., .observation, reward, terminated., or the five"),
-            ("Changing", "step.action. gave 2 numbers as observation, 1 are wanted"),
+            ("Changing", "step.action. gave 2 numbers as observation, expected 1"),
             ("Lost", "step 3: reward or observation is not finite"),
         ):
             with diffsim.make(plugin(name), jobs=1) as env:
@@ -97,7 +98,7 @@ class Batches(Case):
             self.assertNotIn("not ok", dshost("check", plugin(name), "--only", "ext"))
 
     def test_many(self):
-        """a batch is one call, whose points each have their own answer; one without a loss has diverged alone"""
+        """a batch is one call with a separate result for each point; only a point without a loss has diverged"""
         with diffsim.make(plugin("Rows"), jobs=1, on_failure="inf") as env:
             x = env.random(300)
             x[7, 0] = 0.95
@@ -122,7 +123,7 @@ class Batches(Case):
             x[3] = 0.95
             self.same(env.loss(x), x[:, 0] * x[:, 1])
         with diffsim.make(plugin("Odd"), jobs=1) as env:
-            self.raises(diffsim.EvaluationError, r"the losses of a batch have the shape \(\), \(1,\) is wanted", env.loss, env.x0)
+            self.raises(diffsim.EvaluationError, r"the losses of a batch have the shape \(\), expected \(1,\)", env.loss, env.x0)
 
 
 if __name__ == "__main__":

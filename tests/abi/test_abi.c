@@ -2,6 +2,8 @@
 /* test_abi - sizes, offsets and numbers of the binary interface, as 0.3 has them (LP64 machines). While the
  * major version is 0, a line that has to change here means that plugins have to be compiled again: raise
  * DS_ABI_MINOR with it. From 1.0 on only sizeof rows may change, and lines may be added. */
+#include "test.h"
+
 #include <diffsim/adapter.h>
 #include <diffsim/base.h>
 #include <diffsim/env.h>
@@ -21,12 +23,6 @@
 #include <diffsim/lib/run.h>
 #include <diffsim/optimizer.h>
 #include <diffsim/plugin.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-#include <string.h>
 
 typedef struct row {
     const char *what;
@@ -662,26 +658,22 @@ static void compare(const row *rows, size_t count)
 
 static void test_sizes(void **state)
 {
-    (void)state;
     compare(sizes, sizeof sizes / sizeof sizes[0]);
 }
 
 static void test_offsets(void **state)
 {
-    (void)state;
     compare(offsets, sizeof offsets / sizeof offsets[0]);
 }
 
 static void test_numbers(void **state)
 {
-    (void)state;
     compare(numbers, sizeof numbers / sizeof numbers[0]);
 }
 
 /* DS_HAS says what the writer of a struct knew of. */
 static void test_has(void **state)
 {
-    (void)state;
     ds_env_info info = {.struct_size = offsetof(ds_env_info, dt)};
     assert_true(DS_HAS(ds_env_info, &info, steps));
     assert_false(DS_HAS(ds_env_info, &info, dt));
@@ -691,13 +683,4 @@ static void test_has(void **state)
     assert_true(DS_HAS(ds_env_info, &info, loss_floor));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_has),
-    };
-    return cmocka_run_group_tests_name("abi", tests, NULL, NULL);
-}
+RUN_TESTS(test_sizes, test_offsets, test_numbers, test_has)

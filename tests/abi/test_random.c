@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_random.c - the random streams of diffsim/helper/random.h: known answers of the generator, frozen
  * values of the streams, moments and independence. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <diffsim/helper/random.h>
 
@@ -22,7 +15,6 @@ static void philox_known_answers(void **state)
         {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb,
          0x5001e420, 0x24126ea1},
     };
-    (void)state;
     for (int k = 0; k < 3; k++) {
         const uint32_t *c = cases[k];
         philox4x32_ctr_t counter = {{c[0], c[1], c[2], c[3]}};
@@ -38,7 +30,6 @@ static void philox_known_answers(void **state)
 static void stream_is_philox(void **state)
 {
     ds_random r = {0};
-    (void)state;
     assert_int_equal(ds_random_u32(&r), 0x6627e8d5);
     assert_int_equal(ds_random_u32(&r), 0xe169c58d);
     assert_int_equal(ds_random_u32(&r), 0xbc57ac4c);
@@ -55,7 +46,6 @@ static void stream_is_philox(void **state)
 /* splitmix64 with state 0 gives these numbers (S. Vigna's reference program). */
 static void mix_known_answers(void **state)
 {
-    (void)state;
     assert_true(ds_random_mix(0) == 0xe220a8397b1dcdafu);
     assert_true(ds_random_mix(0x9e3779b97f4a7c15u) == 0x6e789e6aa1b965f4u);
     assert_true(ds_random_mix(2 * 0x9e3779b97f4a7c15u) == 0x06c45d188009454fu);
@@ -65,7 +55,6 @@ static void mix_known_answers(void **state)
 static void streams_are_frozen(void **state)
 {
     ds_random a = ds_random_open(0, "sample", 0), b = ds_random_open(UINT64_MAX, "init", 7);
-    (void)state;
     uint64_t seed_mix = ds_random_mix(0), h = 0xcbf29ce484222325u;
     for (const char *c = "sample"; *c != '\0'; c++) {
         h = (h ^ (unsigned char)*c) * 0x100000001b3u;
@@ -87,7 +76,6 @@ static void uniform_moments(void **state)
     ds_random r = ds_random_open(1, "test", 0);
     double m1 = 0, m2 = 0, m3 = 0, least = 1, most = 0, lag = 0, last = 0;
     int bin[64] = {0};
-    (void)state;
     for (int i = 0; i < N; i++) {
         double u = ds_random_uniform(&r), c = u - 0.5;
         assert_true(u > 0 && u < 1);
@@ -118,7 +106,6 @@ static void uniform_is_open(void **state)
 {
     ds_random low = {.left = 2, .word = {0, 0, 0, 0}};
     ds_random high = {.left = 2, .word = {0, 0, UINT32_MAX, UINT32_MAX}};
-    (void)state;
     double u = ds_random_uniform(&low);
     assert_true(u > 0 && u == 0x1p-53);
     assert_true(ds_random_uniform(&high) < 1);
@@ -130,7 +117,6 @@ static void normal_moments(void **state)
     ds_random r = ds_random_open(2, "test", 0);
     double m1 = 0, m2 = 0, m3 = 0, m4 = 0, pair = 0, last = 0;
     int beyond = 0;
-    (void)state;
     for (int i = 0; i < N; i++) {
         double z = ds_random_normal(&r);
         assert_true(isfinite(z));
@@ -157,7 +143,6 @@ static void streams_are_independent(void **state)
                             ds_random_open(1, "a", 0),  ds_random_open(0, "b", 0),
                             ds_random_open(0, "ab", 0), ds_random_open(0, "ba", 0)};
     double product[STREAMS][STREAMS] = {{0}};
-    (void)state;
     for (int i = 0; i < N; i++) {
         double u[STREAMS];
         for (int k = 0; k < STREAMS; k++) {
@@ -180,7 +165,6 @@ static void streams_are_independent(void **state)
 static void copies_go_their_own_way(void **state)
 {
     ds_random a = ds_random_open(5, "copy", 0);
-    (void)state;
     ds_random_normal(&a);
     ds_random b = a;
     double first = ds_random_normal(&a), second = ds_random_normal(&a);
@@ -191,7 +175,6 @@ static void copies_go_their_own_way(void **state)
 static void below_is_unbiased(void **state)
 {
     static const uint64_t limits[] = {1, 2, 3, 7, 10, 1000};
-    (void)state;
     for (size_t k = 0; k < sizeof limits / sizeof limits[0]; k++) {
         enum { N = 200000 };
         uint64_t n = limits[k];
@@ -225,14 +208,6 @@ static void below_is_unbiased(void **state)
     assert_true(ds_random_below(&bad, 10) == (hi << 32 | lo) % 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers),    cmocka_unit_test(stream_is_philox),
-        cmocka_unit_test(mix_known_answers),       cmocka_unit_test(streams_are_frozen),
-        cmocka_unit_test(uniform_moments),         cmocka_unit_test(uniform_is_open),
-        cmocka_unit_test(normal_moments),          cmocka_unit_test(streams_are_independent),
-        cmocka_unit_test(copies_go_their_own_way), cmocka_unit_test(below_is_unbiased),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(philox_known_answers, stream_is_philox, mix_known_answers, streams_are_frozen, uniform_moments,
+          uniform_is_open, normal_moments, streams_are_independent, copies_go_their_own_way,
+          below_is_unbiased)

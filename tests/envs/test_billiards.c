@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_billiards.c - balls that push each other: momentum, single impacts, symmetry, and derivatives, which
- * are those of differences unless the differences reach over a switch of contacts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/scene.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
+/* test_billiards.c - balls that push each other: momentum, single impacts, symmetry, and derivatives against
+ * differences wherever both sides of a difference have the same contacts. */
 #include "engines/physics/billiards/billiards.h"
 #include "host.h"
+#include "test.h"
+
+#include <diffsim/ext/scene.h>
+#include <diffsim/helper/random.h>
 
 static const char name[] = "envs/billiards";
 
-/* Two balls with others far away. */
+/* Two balls that touch; the others are far away. */
 static billiards pair(double restitution, double friction)
 {
     billiards b = {.h = 1.0 / 60,
@@ -36,9 +29,8 @@ static billiards pair(double restitution, double friction)
 
 static void impacts(void **state)
 {
-    (void)state;
     billiards b = pair(0, 0.5);
-    billiards_step(&b); /* no restitution: both go on with half the velocity */
+    billiards_step(&b); /* no restitution: both continue with half the velocity */
     assert_near(b.ball[0].v[0].v, 1, 1e-12);
     assert_near(b.ball[1].v[0].v, 1, 1e-12);
     b = pair(1, 0.5);
@@ -46,7 +38,7 @@ static void impacts(void **state)
     assert_near(b.ball[0].v[0].v, 0, 1e-12);
     assert_near(b.ball[1].v[0].v, 2, 1e-12);
     b = pair(0, 0.25);
-    b.ball[0].v[1].v = 2; /* slides: a quarter of the normal impulse, which turns both balls alike */
+    b.ball[0].v[1].v = 2; /* slides: a quarter of the normal impulse, which turns both balls equally */
     billiards_step(&b);
     assert_near(b.ball[0].v[1].v, 2 - 0.25, 1e-12);
     assert_near(b.ball[1].v[1].v, 0.25, 1e-12);
@@ -65,11 +57,10 @@ static void impacts(void **state)
     assert_true(b.ball[1].v[0].v > 0.9);
 }
 
-/* Momentum in all directions; mirrored forces give mirrored motions of the ball in the middle of the
+/* Momentum is conserved in all directions; mirrored forces mirror the motion of the ball in the middle of the
  * last row. */
 static void laws(void **state)
 {
-    (void)state;
     static const char *const smooth[2][2] = {{"smooth=false"}, {"smooth=true"}};
     for (int k = 0; k < 2; k++) {
         fake_env e;
@@ -89,20 +80,19 @@ static void laws(void **state)
     assert_near(b.ball[0].v[1].v + b.ball[1].v[1].v, 1, 1e-12);
 }
 
-/* The scene of the source: force, bounds and length of an episode, where the last ball lies, its target, and
- * that a force is one of the first step alone. */
+/* The scene of the paper: bounds of the force, duration, position of the last ball and of its target; the
+ * force acts in the first step alone. */
 static void scene_of_the_source(void **state)
 {
     fake_env e;
-    (void)state;
     fake_env_open(&e, name, NULL, 0, 0);
     assert_true(e.info.n == 2 && e.info.steps == 300 && e.x0[0] == 500 && e.x0[1] == 400);
     assert_true(e.lower[0] == -1000 && e.upper[1] == 1000);
     assert_near(e.info.dt, 1.0 / 60, 1e-15);
     const double *x = fake_metric(&e, (double[2]){0, 0}, "x"), *y = fake_values(&e, "y");
-    assert_near(x[0], 1, 1e-15); /* row 3: from -0.5 (3 - 1), spacing 1, 0.8660 (3 - 1) up */
+    assert_near(x[0], 1, 1e-15); /* row 3 starts at y = -0.5 (3 - 1); spacing 1; height 0.8660 (3 - 1) */
     assert_near(y[0], 2 * 0.8660, 1e-4);
-    assert_true(x[300] == x[0] && y[300] == y[0]); /* nothing is pushed */
+    assert_true(x[300] == x[0] && y[300] == y[0]); /* nothing moves */
     assert_near(fake_eval(&e, (double[2]){0, 0}, NULL, 0, NULL),
                 (3.5 - x[0]) * (3.5 - x[0]) + (8 - y[0]) * (8 - y[0]), 1e-12);
     const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
@@ -118,7 +108,7 @@ static void scene_of_the_source(void **state)
 
 /* ---- derivatives ---- */
 
-/* The last ball at the end, and the switches that it took. */
+/* The last ball at the end, and which contacts acted. */
 static void play(int apart, const double force[2], ball_state *last, uint64_t *switches)
 {
     billiards b = {.h = 1.0 / 60,
@@ -146,11 +136,10 @@ static void play(int apart, const double force[2], ball_state *last, uint64_t *s
     *switches = b.switches;
 }
 
-/* Where a difference of both sides takes the same switches, it is the derivative; at most a fifth of the
+/* Where both sides of a difference have the same contacts it equals the derivative. At most a fifth of the
  * points have no such difference at any step. */
 static void derivatives(void **state)
 {
-    (void)state;
     ds_random r = ds_random_open(1, "billiards", 0);
     for (int apart = 0; apart < 2; apart++) {
         int same = 0, moved = 0, agree = 0;
@@ -191,13 +180,4 @@ static void derivatives(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impacts),
-        cmocka_unit_test(laws),
-        cmocka_unit_test(scene_of_the_source),
-        cmocka_unit_test(derivatives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(impacts, laws, scene_of_the_source, derivatives)

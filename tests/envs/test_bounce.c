@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bounce.c - penalty contact and the plugin bounce: episodes recorded from Warp (float) and from an
  * independent program (double), figures measured once, flight, invariants, differences. */
-#include "rigid_cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/scene.h>
-#include <math.h>
-
+#include "differences.h"
 #include "engines/physics/penalty/penalty.h"
+#include "test.h"
+
+#include <diffsim/ext/scene.h>
 
 static const char *const files[] = {
     "bounce_warp.json",  "bounce_warp_2s.json",    "bounce_warp_v170_gravity.json",
@@ -98,13 +90,12 @@ static void check_case(const json_t *meta, const json_t *c, const char *file)
     check3(exact, "grad_v0", v_bar, 0, tolerance, file);
     check3(warp, "grad_v0", v_bar, 0, paper ? 5e-3 : 5e-4, file);
     check3(warp, "grad_x0", x_bar, 0, 5e-3,
-           file); /* no tolerance is recorded for this one; float, stiff contact */
+           file); /* no recorded tolerance: single precision with stiff contact */
     ds_memory_free(&room);
 }
 
 static void recorded_episodes(void **state)
 {
-    (void)state;
     for (int f = 0; f < 6; f++) {
         json_t *root = rigid_golden(files[f]), *c = NULL;
         size_t k = 0;
@@ -118,7 +109,6 @@ static void recorded_episodes(void **state)
 
 static void recorded_by_plugin(void **state)
 {
-    (void)state;
     static const char *const settings[6][5] = {{NULL},
                                                {"steps=960"},
                                                {"gravity=9.80665", "mu=0.2"},
@@ -130,7 +120,8 @@ static void recorded_by_plugin(void **state)
         size_t k = 0;
         fake_env e;
         fake_env_open(&e, "envs/bounce", settings[f], 0, 0);
-        assert_true((strstr(e.host.log, "kf h") != NULL) == (f == 3)); /* warned where friction overshoots */
+        /* a warning where friction overshoots */
+        assert_true((strstr(e.host.log, "kf h") != NULL) == (f == 3));
         json_array_foreach(golden_list(root, "cases"), k, c)
         {
             double v[3], g[3];
@@ -149,7 +140,6 @@ static void recorded_by_plugin(void **state)
 
 static void example_of_warp(void **state)
 {
-    (void)state;
     fake_env e;
     double g[3];
     fake_env_open(&e, "envs/bounce", NULL, 0, 0);
@@ -160,10 +150,9 @@ static void example_of_warp(void **state)
     fake_env_close(&e);
 }
 
-/* The two descents of the example end where they were measured to end (outside the default bounds). */
+/* The two descents of the example end where they ended in Warp (outside the default bounds). */
 static void descents(void **state)
 {
-    (void)state;
     static const double rate[2] = {0.01, 0.02}, loss[2] = {0.01825, 2.4e-5};
     static const double end[2][2] = {{10.488, -4.422}, {10.639, -4.288}};
     for (int k = 0; k < 2; k++) {
@@ -184,10 +173,9 @@ static void descents(void **state)
     }
 }
 
-/* Where the ball is after 2 s for a few vertical velocities, and that the target is one of these points. */
+/* Position of the ball after 2 s for a few vertical velocities; the target is one of these points. */
 static void end_points(void **state)
 {
-    (void)state;
     static const double vy[6] = {-10, -8, -6, -4, -2, -5};
     static const double want[6][3] = {{2.508112, 1.569963, 0.752028}, {2.458194, 1.054710, 0.739548},
                                       {2.372875, 1.845707, 0.718219}, {2.348425, 1.279123, 0.712106},
@@ -210,10 +198,9 @@ static void end_points(void **state)
     fake_env_close(&e);
 }
 
-/* Without friction, 2001 vertical velocities: saw-teeth of the time of impact. */
+/* Without friction, 2001 vertical velocities: the loss has saw-teeth at the times of impact. */
 static void teeth(void **state)
 {
-    (void)state;
     fake_env e;
     double v[3] = {2, 0, 0}, g[3], low = HUGE_VAL, high = 0, last = 0, last_g = 0, jump = 0, steep[2001];
     int signs = 0;
@@ -267,7 +254,6 @@ static penalty_params plain(void)
 
 static void flight(void **state)
 {
-    (void)state;
     penalty_params p = plain();
     const double x0[3] = {0.3, 100, -2}, v0[3] = {3, 1, -0.5};
     double x[3], v[3], T = 700;
@@ -287,11 +273,10 @@ static void flight(void **state)
     ds_memory_free(&room);
 }
 
-/* A drop rises again to 0.75 to 0.9 of the fall height; without damping the height is kept up to the order of
+/* A ball rebounds to 0.75 to 0.9 of the height of fall; without damping it keeps its height to the order of
  * h. */
 static void rebound(void **state)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         penalty_params p = plain();
         p.kd = k ? 0 : 10;
@@ -330,11 +315,10 @@ static double probe(penalty *sim, const double v0[3], const double target[3], do
     return loss;
 }
 
-/* All three components at random points: agreement to 1e-7 of the gradient's norm where no branch changes
- * over the difference; the others are counted. */
+/* All three components at random points agree to 1e-7 of the gradient's norm where no branch changes over the
+ * difference; the others are counted. */
 static void central_differences(void **state)
 {
-    (void)state;
     static const double constants[5][4] = {{0, 0, 1.75, 1e4},
                                            {10, 0.1, HUGE_VAL, 1e4},
                                            {100, 0.5, 1.75, 1e4},
@@ -390,7 +374,6 @@ static void central_differences(void **state)
 /* Through the plugin, both losses. */
 static void plugin_gradient(void **state)
 {
-    (void)state;
     for (int s = 0; s < 2; s++) {
         fake_env e;
         double v[3] = {1.3, -3.2, 0.4}, g[3], spread;
@@ -406,7 +389,6 @@ static void plugin_gradient(void **state)
 
 static void pure(void **state)
 {
-    (void)state;
     fake_env e, other;
     double g[3], again[3];
     fake_env_open(&e, "envs/bounce", (const char *const[]){"variant=paper", NULL}, 0, 0);
@@ -426,7 +408,6 @@ static void pure(void **state)
 
 static void divergence_and_errors(void **state)
 {
-    (void)state;
     fake_env e;
     double g[3];
     fake_env_open(&e, "envs/bounce", (const char *const[]){"ke=1e300", "mass=1e-9", NULL}, 0, 0);
@@ -443,21 +424,5 @@ static void divergence_and_errors(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_episodes),
-        cmocka_unit_test(recorded_by_plugin),
-        cmocka_unit_test(example_of_warp),
-        cmocka_unit_test(descents),
-        cmocka_unit_test(end_points),
-        cmocka_unit_test(teeth),
-        cmocka_unit_test(flight),
-        cmocka_unit_test(rebound),
-        cmocka_unit_test(central_differences),
-        cmocka_unit_test(plugin_gradient),
-        cmocka_unit_test(pure),
-        cmocka_unit_test(divergence_and_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(recorded_episodes, recorded_by_plugin, example_of_warp, descents, end_points, teeth, flight,
+          rebound, central_differences, plugin_gradient, pure, divergence_and_errors)

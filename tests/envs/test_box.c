@@ -1,38 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_box.c - random points of the boxes of our environments: where there is a loss there is a gradient, and
- * forward and reverse mode agree. Cheap environments, or with SLOW all of them, at more points. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* test_box.c - random points in the boxes of our environments: a finite loss has a finite gradient, and
+ * forward and reverse mode agree (cheap environments only; with SLOW all, at more points). Close to its
+ * target a loss that is a distance still has its derivative. */
+#include "host.h"
+#include "test.h"
 
-#include <cmocka.h>
 #include <diffsim/ext/channel.h>
 #include <diffsim/helper/random.h>
-#include <math.h>
 
-#include "host.h"
+/* ---- random points ---- */
 
 #ifdef SLOW
 enum { POINTS = 200, SPARED = 1 };
-static const double seconds = 20; /* of an environment, about */
+static const double seconds = 20; /* per environment, about */
 #else
 enum { POINTS = 40, SPARED = 0 };
 static const double seconds = 0.3;
 #endif
 
-/* Products are compared at one of so many points. They agree to this part of the sum of the sizes of their
- * terms. In motions that are about to diverge rounding grows: one product of so many, and SPARED more, may
- * be off by up to `most`. */
+/* Products are compared at one of PRODUCTS points. They agree to this fraction of the sum of their terms'
+ * sizes. Rounding grows in motions that are about to diverge: one product in UNSTABLE, and SPARED more, may
+ * deviate by up to `most`. */
 enum { PRODUCTS = 4, UNSTABLE = 20 };
 static const double agree = 1e-9, most = 1e-3;
 
 typedef struct scene {
     const char *name;
     const char *const settings[4];
-    double cost; /* s, of a point with its gradient, about */
+    double cost; /* s per point with its gradient, about */
 } scene;
 
 #define SMALL(id)                                                                                            \
@@ -116,7 +111,7 @@ static void fill(ds_random *r, uint64_t n, double *out)
     }
 }
 
-/* Adds up a . b, and the sizes of the terms. */
+/* Adds up a . b and the sizes of the terms. */
 static double dot(uint64_t n, const double *a, const double *b, double *size)
 {
     double sum = 0;
@@ -127,7 +122,8 @@ static double dot(uint64_t n, const double *a, const double *b, double *size)
     return sum;
 }
 
-/* J v and J' w of a channel of doubles at x: w . J v = J' w . v; of residuals r also grad . v = 2 r . J v. */
+/* J v and J' w of a channel of doubles at x: w . J v = J' w . v. For residuals r also grad . v = 2 r . J v.
+ */
 static void compare_products(work *t, uint32_t channel, const ds_channel *c, ds_random *r, uint64_t key)
 {
     const uint64_t n = t->e.info.n, m = ds_channel_elements(c);
@@ -206,7 +202,6 @@ static void visit(work *t, uint64_t k)
 
 static void gradients_are_everywhere(void **state)
 {
-    (void)state;
     unsigned bad = 0;
     for (size_t s = 0; s < SCENES; s++) {
         const scene *is = &scenes[s];
@@ -236,10 +231,74 @@ static void gradients_are_everywhere(void **state)
     assert_int_equal(bad, 0);
 }
 
-int main(void)
+/* ---- near the optimum ---- */
+
+enum { MOST = 200 };
+
+/* Along x the loss of swing is |v_x| times a smooth factor: central differences on one side of the kink are
+ * exact to many digits. */
+static void swing_close_to_its_target(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_everywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const char *const losses[3] = {"loss=single", "loss=corner", "loss=mesh"};
+    for (int k = 0; k < 9; k++) {
+        fake_env e;
+        double g[3], at = pow(10, -4 - 2 * (k / 3)), v[3] = {at, -0.4, 0.6};
+        fake_env_open(
+            &e, "envs/swing",
+            (const char *const[]){losses[k % 3], "variables=velocity", "duration=0.2", "cells=6", NULL}, 0,
+            0);
+        fake_eval(&e, v, g, 0, NULL);
+        v[0] = 1.25 * at;
+        double up = fake_eval(&e, v, NULL, 0, NULL);
+        v[0] = 0.75 * at;
+        assert_near(g[0] / ((up - fake_eval(&e, v, NULL, 0, NULL)) / (0.5 * at)), 1, 1e-5);
+        fake_env_close(&e);
+    }
 }
+
+/* The gradient where the target is `off` away from the end of the episode. For a distance its size does not
+ * depend on `off`. */
+static void gradient_beside(const char *name, const char *loss, const char *x_name, const char *y_name,
+                            double off, double *g)
+{
+    fake_env e;
+    double x[MOST];
+    char target[128];
+    fake_env_open(&e, name, (const char *const[]){loss, NULL}, 0, 0);
+    assert_true(e.info.n <= MOST);
+    for (uint64_t i = 0; i < e.info.n; i++) {
+        x[i] = e.x0[i] + 0.01 * (double)(i % 7);
+    }
+    double at = fake_metric(&e, x, x_name)[e.info.steps];
+    int used = snprintf(target, sizeof target, "target=%.17g,%.17g", at + off,
+                        fake_values(&e, y_name)[e.info.steps]);
+    if (e.info.n == 3) {
+        snprintf(target + used, sizeof target - (size_t)used, ",%.17g", fake_values(&e, "z")[e.info.steps]);
+    }
+    fake_env_close(&e);
+    fake_env_open(&e, name, (const char *const[]){loss, target, NULL}, 0, 0);
+    assert_near(fake_eval(&e, x, g, 0, NULL), off, 1e-3 * off);
+    fake_env_close(&e);
+}
+
+static void rigid_scenes_close_to_their_targets(void **state)
+{
+    static const char *const near_scenes[3][4] = {{"envs/bounce", "loss=l2", "x", "y"},
+                                                  {"envs/pinball", "variant=pinball2", "x", "y"},
+                                                  {"envs/cartpole", "loss=tip", "tip_x", "tip_y"}};
+    for (int s = 0; s < 3; s++) {
+        const char *const *c = near_scenes[s];
+        double far[MOST] = {0}, near[MOST] = {0}, size = 0;
+        gradient_beside(c[0], c[1], c[2], c[3], 1e-6, far);
+        gradient_beside(c[0], c[1], c[2], c[3], 4e-13, near);
+        for (int i = 0; i < MOST; i++) {
+            size = fmax(size, fabs(far[i]));
+        }
+        assert_true(size > 0);
+        for (int i = 0; i < MOST; i++) {
+            assert_near(near[i], far[i], 1e-2 * size);
+        }
+    }
+}
+
+RUN_TESTS(gradients_are_everywhere, swing_close_to_its_target, rigid_scenes_close_to_their_targets)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cartpole.c - the plugin cartpole as a host sees it: recorded values, parameters, scene. */
-#include "rigid_cases.h"
+/* test_cartpole.c - the environments cartpole, as a host sees it, and cartpole_gym, against episodes of
+ * CartPole-v1 of Gymnasium 1.4.0: recorded values, parameters, scenes, stepwise control. */
+#include "differences.h"
+#include "host.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <diffsim/ext/scene.h>
-#include <math.h>
+#include <diffsim/ext/steps.h>
+
+/* ---- cartpole ---- */
 
 /* The settings that reproduce the constants of a recorded file. */
 typedef struct settings {
@@ -71,7 +69,6 @@ static void from_meta(settings *s, const json_t *meta, const json_t *start)
 
 static void recorded_losses(void **state)
 {
-    (void)state;
     static const char *const files[] = {
         "cartpole1_force.json",         "cartpole1_force_example.json", "cartpole1_force_example_sq.json",
         "cartpole1_velocity_semi.json", "cartpole1_velocity.json",      "cartpole2_force_normal_start.json",
@@ -106,7 +103,6 @@ static const char *const three[] = {"links=3", NULL};
 /* At x = 0 nothing moves: the loss is the distance from the hanging tip to the target. */
 static void loss_at_rest(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, "envs/cartpole", NULL, 0, 0);
     assert_int_equal(e.info.n, 200);
@@ -119,11 +115,10 @@ static void loss_at_rest(void **state)
     fake_env_close(&e);
 }
 
-/* Mean, smallest and largest loss of 300 uniform points: those measured once lie in the range of 100 such
- * samples. */
+/* Mean, smallest and largest loss of 300 uniform points, within the range of 100 such samples that were
+ * measured once. */
 static void random_points(void **state)
 {
-    (void)state;
     static const double measured[2][3] = {{2.06, 1.73, 2.55}, {4.17, 2.04, 5.68}};
     for (int k = 0; k < 2; k++) {
         fake_env e;
@@ -174,10 +169,9 @@ static double adam(fake_env *e, uint64_t key)
     return best;
 }
 
-/* Both targets are within reach of a gradient method, far below every random point. */
+/* A gradient method reaches both targets, far below every random point. */
 static void gradient_descent(void **state)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         fake_env e;
         double best = HUGE_VAL;
@@ -194,7 +188,6 @@ static void gradient_descent(void **state)
 
 static void central_differences(void **state)
 {
-    (void)state;
     static const char *const cases[][6] = {
         {"links=1", NULL},
         {"links=3", NULL},
@@ -231,10 +224,9 @@ static void central_differences(void **state)
     }
 }
 
-/* The same bits at every call, whatever came before, with and without gradient and scene. */
+/* Every call gives the same bits whatever ran before, with and without gradient and scene. */
 static void pure(void **state)
 {
-    (void)state;
     fake_env e, other;
     double x[400], y[400], g[400], again[400];
     fake_env_open(&e, "envs/cartpole", three, 0, 0);
@@ -254,7 +246,6 @@ static void pure(void **state)
 
 static void bad_parameters(void **state)
 {
-    (void)state;
     fake_env_refuses("envs/cartpole", (const char *const[]){"links=3", "mass=1,2", NULL}, "mass");
     fake_env_refuses("envs/cartpole", (const char *const[]){"links=2", "scale=1,2,3,4", NULL}, "scale");
     fake_env_refuses("envs/cartpole", (const char *const[]){"links=1", "inertia=0", "com=0", NULL},
@@ -264,7 +255,6 @@ static void bad_parameters(void **state)
 
 static void divergence(void **state)
 {
-    (void)state;
     fake_env e;
     double x[400], g[400];
     uint32_t outcome = 0;
@@ -284,7 +274,6 @@ static void divergence(void **state)
 
 static void scene_of_an_episode(void **state)
 {
-    (void)state;
     fake_env e;
     double x[400], pose[7], tip[7];
     fake_env_open(&e, "envs/cartpole", three, 0, 0);
@@ -316,14 +305,195 @@ static void scene_of_an_episode(void **state)
     fake_env_close(&e);
 }
 
-int main(void)
+/* ---- cartpole_gym ---- */
+
+enum { STEPS = 500 };
+
+/* 1: push to the right. */
+typedef int policy(int k, const double *obs);
+
+static int fixed_sequence(int k, const double *obs)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_losses),     cmocka_unit_test(loss_at_rest),
-        cmocka_unit_test(random_points),       cmocka_unit_test(gradient_descent),
-        cmocka_unit_test(central_differences), cmocka_unit_test(pure),
-        cmocka_unit_test(bad_parameters),      cmocka_unit_test(divergence),
-        cmocka_unit_test(scene_of_an_episode),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return (k * k + k / 3) % 2;
 }
+
+static int feedback(int k, const double *obs)
+{
+    return 0.1 * obs[0] + 0.3 * obs[1] + 1.5 * obs[2] + 0.7 * obs[3] > 0;
+}
+
+static int always(int k, const double *obs)
+{
+    return 1;
+}
+
+static int never(int k, const double *obs)
+{
+    return 0;
+}
+
+static void assert_state(const double *obs, const double *want, double tolerance)
+{
+    for (int i = 0; i < 4; i++) {
+        assert_near(obs[i], want[i], tolerance);
+    }
+}
+
+/* Recorded from CartPole-v1 with the state set to (0, 0, theta, 0) after reset(): the states after steps 1, 2
+ * and 10, the number of steps, and the state at the end or after 100 steps. Later states differ by rounding:
+ * the pole doubles every difference in 9 steps and pushes of constant size do not correct it. */
+typedef struct recorded {
+    const char *theta;
+    policy *act;
+    int steps;
+    double state[4][4];
+} recorded;
+
+static const recorded episodes[] = {
+    {"theta0=0.02",
+     fixed_sequence,
+     14,
+     {{0.0, -0.19540298565685102, 0.02, 0.2989254675514232},
+      {-0.00390805971313702, -0.0005717454174676839, 0.025978509351028464, 0.012616662623973485},
+      {-0.0589221278409348, -0.7866625081242106, 0.1164793147952053, 1.3140429083607432},
+      {-0.12204940647499567, -0.7941399014821706, 0.22649592212005043, 1.505602337247014}}},
+    {"theta0=0.05",
+     feedback,
+     STEPS,
+     {{0.0, 0.194370546605301, 0.05, -0.2764975752871551},
+      {0.0038874109321060204, -0.0014277685738404988, 0.0444700484942569, 0.031526727883519345},
+      {0.018932350675324394, -0.0059748478596751975, 0.0335031996961915, 0.13187187896769453},
+      {0.2422529422884169, -0.0077029303080818345, 0.0013124365480561458, 0.16992004069867017}}},
+    {"theta0=0.02",
+     always,
+     10,
+     {{0.0, 0.19482949686643772, 0.02, -0.28630619039102573},
+      {0.0038965899373287543, 0.38966059301817124, 0.014273876192179485, -0.5726147792302255},
+      {0.1756262526923776, 1.9543050107634947, -0.24505393444261256, -3.0659178717709903},
+      {0.1756262526923776, 1.9543050107634947, -0.24505393444261256, -3.0659178717709903}}},
+};
+
+static double loss_of(fake_env *e, const double *x, uint64_t noise_key)
+{
+    ds_eval io = {.bad_step = -1, .n = e->info.n, .x = x, .noise_key = noise_key};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+    assert_int_equal(io.cost_steps, STEPS - io.loss);
+    return io.loss;
+}
+
+static void test_recorded(void **state)
+{
+    for (size_t i = 0; i < sizeof episodes / sizeof episodes[0]; i++) {
+        const recorded *r = &episodes[i];
+        double x[STEPS], obs[4], sum = 0, action;
+        fake_env e;
+        fake_env_open(&e, "envs/cartpole_gym", SETTINGS(r->theta), 1, -1);
+        const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+        ds_step io = {.action = &action, .obs = obs};
+        for (int k = 0; k < STEPS; k++) {
+            x[k] = -1;
+        }
+        assert_int_equal(ds_step_begin_call(rl, e.self, 0, 0, obs, NULL), DS_OK);
+        int k = 0;
+        for (; !io.ended; k++) {
+            x[k] = action = r->act(k, obs) ? 0.25 : -0.25;
+            assert_int_equal(ds_step_call(rl, e.self, 0, &io), DS_OK);
+            sum += io.reward;
+            if (k < 2 || k == 9) {
+                assert_state(obs, r->state[k < 2 ? k : 2], 1e-13);
+            }
+            if (k == 99 || (io.ended && k < 99)) {
+                assert_state(obs, r->state[3], 1e-10);
+            }
+        }
+        assert_int_equal(k, r->steps);
+        assert_int_equal(io.ended, k == STEPS ? DS_STEPS_TRUNCATED : DS_STEPS_TERMINATED);
+        assert_true(sum == r->steps && io.loss == STEPS - r->steps);
+        const double loss = io.loss; /* a call that fails has no results */
+        assert_int_equal(ds_step_call(rl, e.self, 0, &io), DS_E_STATE);
+        /* Actions after the end of the stepwise episode do not change the loss of the whole sequence. */
+        assert_true(loss_of(&e, x, 0) == loss);
+        fake_env_close(&e);
+    }
+}
+
+/* The last push ends the episode by time limit, unless the pole falls with it. */
+static void test_end(void **state)
+{
+    static const char *const steps[] = {"steps=8", "steps=9", "steps=10", "steps=11"};
+    for (int i = 0; i < 4; i++) {
+        double obs[4], action = 1;
+        fake_env e;
+        fake_env_open(&e, "envs/cartpole_gym", SETTINGS(steps[i]), 1, -1);
+        const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+        ds_steps_info info = {.struct_size = sizeof info};
+        ds_step io = {.action = &action, .obs = obs};
+        assert_int_equal(rl->info(e.self, &info), DS_OK);
+        assert_int_equal(info.flags, DS_STEPS_TIME_LIMIT);
+        assert_int_equal(ds_step_begin_call(rl, e.self, 0, 0, obs, NULL), DS_OK);
+        do {
+            assert_int_equal(ds_step_call(rl, e.self, 0, &io), DS_OK);
+        } while (io.ended == DS_STEPS_CONTINUES);
+        assert_int_equal(io.ended,
+                         i < 2 ? DS_STEPS_TRUNCATED : DS_STEPS_TERMINATED); /* it falls in step 10 */
+        assert_true(io.loss == (i < 3 ? 0 : 1));
+        fake_env_close(&e);
+    }
+}
+
+/* The sign of a push counts: 0 and below push to the left. */
+static void test_sign(void **state)
+{
+    double x[STEPS], obs[4], left[4], action = 0;
+    fake_env e;
+    fake_env_open(&e, "envs/cartpole_gym", NULL, 1, -1);
+    const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+    ds_step io = {.action = &action, .obs = left};
+    ds_step_begin_call(rl, e.self, 0, 0, obs, NULL);
+    ds_step_call(rl, e.self, 0, &io);
+    action = -1;
+    io.obs = obs;
+    ds_step_begin_call(rl, e.self, 0, 0, obs, NULL);
+    ds_step_call(rl, e.self, 0, &io);
+    assert_memory_equal(left, obs, sizeof obs);
+    action = 1e-300;
+    ds_step_begin_call(rl, e.self, 0, 0, obs, NULL);
+    ds_step_call(rl, e.self, 0, &io);
+    assert_true(obs[1] > 0 && left[1] < 0);
+    for (int k = 0; k < STEPS; k++) {
+        x[k] = never(k, obs) ? 1 : -1;
+    }
+    assert_true(loss_of(&e, x, 0) == STEPS - 9); /* as recorded: 9 steps */
+    /* The scene ends when the pole falls. */
+    const ds_scene *scene = e.plugin->env->get_extension(e.self, DS_EXT_SCENE);
+    ds_scene_info info = {.struct_size = sizeof info};
+    ds_eval seen = {.bad_step = -1, .want = DS_WANT_SCENE, .n = STEPS, .x = x};
+    assert_int_equal(ds_eval_call(e.plugin->env, e.self, &seen), DS_OK);
+    assert_int_equal(scene->info(e.self, &info), DS_OK);
+    assert_int_equal(info.frames, 9 + 1);
+    fake_env_close(&e);
+}
+
+/* Random starts lie in Gymnasium's range and depend on the noise key alone. */
+static void test_start(void **state)
+{
+    double obs[4], again[4], least = 1, most = -1;
+    fake_env e;
+    fake_env_open(&e, "envs/cartpole_gym", SETTINGS("start=random"), 1, -1);
+    const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+    for (uint64_t key = 1; key <= 1000; key++) {
+        ds_step_begin_call(rl, e.self, 0, key, obs, NULL);
+        ds_step_begin_call(rl, e.self, 0, key, again, NULL);
+        assert_memory_equal(obs, again, sizeof obs);
+        for (int i = 0; i < 4; i++) {
+            least = fmin(least, obs[i]);
+            most = fmax(most, obs[i]);
+        }
+    }
+    assert_true(least >= -0.05 && least < -0.0499 && most <= 0.05 && most > 0.0499);
+    fake_env_close(&e);
+}
+
+RUN_TESTS(recorded_losses, loss_at_rest, random_points, gradient_descent, central_differences, pure,
+          bad_parameters, divergence, scene_of_an_episode, test_recorded, test_end, test_sign, test_start)

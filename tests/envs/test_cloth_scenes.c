@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cloth_scenes.c - the plugins swing, flip and realtosim: figures measured once with an independent
  * program, symmetries, optima, gradients against central differences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/scene.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
 #include "engines/physics/cloth/lift.h"
 #include "host.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <diffsim/ext/scene.h>
+#include <diffsim/helper/random.h>
 
 enum { MOST = 128 };
 
@@ -27,7 +19,7 @@ static void random_point(const fake_env *e, double *x, uint64_t key)
     }
 }
 
-/* Error of the gradient against central differences, relative to its norm, by `checked` components. */
+/* Error of the gradient against central differences relative to its norm, over `checked` components. */
 static double gradient_error(fake_env *e, double *x, double eps, uint64_t checked)
 {
     double g[MOST], norm = 0, worst = 0;
@@ -57,7 +49,6 @@ static double gradient_error(fake_env *e, double *x, double eps, uint64_t checke
 
 static void swing_reference(void **state)
 {
-    (void)state;
     static const double y[3] = {0.159849, 0.119741, 0.083266}, z[3] = {0.057585, 0.113017, 0.169775};
     const double v[3] = {0, -0.4, 0.6};
     fake_env e;
@@ -77,10 +68,9 @@ static void swing_reference(void **state)
 
 static void swing_stiffness(void **state)
 {
-    (void)state;
     static const char *const losses[3] = {"loss=single", "loss=corner", "loss=mesh"};
     static const double soft[3] = {0.0155, 0.0465, 0.0310}, stiff[3] = {0.0021, 0.0022, 0.0021};
-    volatile double low = 20, ratio = 10; /* computed at run time, as the plugin does it */
+    volatile double low = 20, ratio = 10; /* computed at run time, as in the plugin */
     const double u_target = 2 * log(80 / low) / log(ratio) - 1;
     for (int k = 0; k < 3; k++) {
         fake_env e;
@@ -92,7 +82,7 @@ static void swing_stiffness(void **state)
                 x[i] = q == 0 ? -1 : q == 1 ? 1 : u_target;
             }
             double loss = fake_eval(&e, x, NULL, 0, NULL), most = 0;
-            /* Sensitive after contact: last digits may depend on the compiler's exp and pow. */
+            /* Sensitive after contact: the last digits may depend on the compiler's exp and pow. */
             assert_near(loss, q == 0 ? soft[k] : q == 1 ? stiff[k] : 0, q == 2 ? 0 : 1e-3);
             const double *stretch = k == 2 ? fake_metric(&e, x, "stretch") : NULL;
             for (int t = 0; stretch && t <= 100; t += 10) {
@@ -104,10 +94,9 @@ static void swing_stiffness(void **state)
     }
 }
 
-/* Turning v_x round mirrors the motion, before contact exactly. */
+/* Changing the sign of v_x mirrors the motion, exactly before contact. */
 static void swing_mirror(void **state)
 {
-    (void)state;
     fake_env e;
     double kept[21];
     const double v[2][3] = {{0.3, -0.4, 0.6}, {-0.3, -0.4, 0.6}};
@@ -120,11 +109,10 @@ static void swing_mirror(void **state)
     fake_env_close(&e);
 }
 
-/* Before contact all derivatives agree; with contact the loss is sensitive and the share that
- * agrees is told. */
+/* Before contact all derivatives agree. With contact the loss is sensitive; the share that agrees is printed.
+ */
 static void swing_gradient(void **state)
 {
-    (void)state;
     static const char *const settings[4][5] = {
         {"duration=0.2", "floor=-1000", NULL},
         {"duration=0.2", "loss=single", "size=true", "patches=2,3", NULL},
@@ -152,7 +140,6 @@ static void swing_gradient(void **state)
 
 static void flip_idle(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, "envs/flip", NULL, 0, 0);
     assert_int_equal(e.info.n, 15);
@@ -168,7 +155,6 @@ static void flip_idle(void **state)
 
 static void flip_gradient(void **state)
 {
-    (void)state;
     fake_env e;
     double x[MOST];
     int agree = 0;
@@ -191,7 +177,7 @@ static void flip_gradient(void **state)
 
 enum { ROWS = 16 };
 
-/* Moves all recorded corners by `far` along x; the gradient then. */
+/* Moves all recorded corners by `far` along x and computes the gradient. */
 static void move_corners(lift *l, double far, double *g)
 {
     for (int k = 0; k < 4 * ROWS; k++) {
@@ -200,10 +186,9 @@ static void move_corners(lift *l, double far, double *g)
     assert_int_equal(lift_gradient(l, g), DS_OK);
 }
 
-/* A lift of 0.5 s whose corners are those of the simulation with the hidden variables. */
+/* A lift of 0.5 s whose corners come from a simulation with the hidden variables. */
 static void synthetic_lift(void **state)
 {
-    (void)state;
     double u[LIFT_VARIABLES], g[LIFT_VARIABLES], far[LIFT_VARIABLES], square = 0, most = 0;
     int64_t bad = 0;
     ds_random r = ds_random_open(1, "synthetic lift", 0);
@@ -259,7 +244,6 @@ static void synthetic_lift(void **state)
 
 static void recorded_lift(void **state)
 {
-    (void)state;
     char data[1024];
     double x[LIFT_VARIABLES];
     snprintf(data, sizeof data, "data=%s/plugins/envs/data/cloth.lift",
@@ -281,7 +265,6 @@ static void recorded_lift(void **state)
 
 static void pure(void **state)
 {
-    (void)state;
     static const char *const names[2] = {"envs/swing", "envs/flip"};
     for (int k = 0; k < 2; k++) {
         fake_env e, other;
@@ -299,12 +282,12 @@ static void pure(void **state)
     }
 }
 
-/* Where the springs are too stiff for the step the user is told so at once, and what to change; and only
- * there: the last of each scene is just below its limit. */
+/* Springs too stiff for the step are refused at once with a message that says what to change. The last
+ * setting of each scene is just below its limit and is accepted. */
 enum { LIFT_ROWS = 12 };
 
-/* The same lift as a file of ds-cloth-1, and as a table in mm with names; corner 2 is not seen now
- * and then. */
+/* The same lift as a file of ds-cloth-1, and as a table in mm with column names; corner 2 is sometimes
+ * missing. */
 static void write_lift(const char *path, int table, int broken)
 {
     FILE *f = fopen(path, "w");
@@ -345,10 +328,9 @@ static void write_lift(const char *path, int table, int broken)
     "time_column=time", "column_scale=1e-3", "gaps=true",                                                    \
         "columns=p0_x p0_y p0_z p1_x p1_y p1_z p2_x p2_y p2_z p3_x p3_y p3_z p4_x p4_y p4_z"
 
-/* A table is read as what it says, and what is held out is in the metrics but not in the loss. */
+/* A table is read as described. Held-out samples are in the metrics but not in the loss. */
 static void lift_of_columns(void **state)
 {
-    (void)state;
     temporary dir;
     char data[600], file[600];
     double x[LIFT_VARIABLES], g[2][LIFT_VARIABLES];
@@ -403,12 +385,11 @@ static void lift_of_columns(void **state)
     temporary_close(&dir);
 }
 
-/* What is held out has no part in the loss, which are pictures or corners: not as the last state that is
- * compared, which lies between two output steps here, and not where the motion is lost there, of which the
- * scene shows the last state and the metrics nothing. */
+/* Held-out samples have no part in the loss of images or corners, neither where the last compared state lies
+ * between two output steps nor where the held-out motion diverges. Then the scene shows the last finite state
+ * and the metrics are empty. */
 static void held_out_lifts(void **state)
 {
-    (void)state;
     static const char *const cases[][5] = {
         {"loss=image", "h=5e-4", "image_size=16", "frames=3", "n_samples=9"},
         {"r2s_norm=sq", "h=5e-4", "n_samples=9"},
@@ -458,7 +439,6 @@ static void held_out_lifts(void **state)
 
 static void broken_lifts(void **state)
 {
-    (void)state;
     temporary dir;
     fake_host f;
     void *self = NULL;
@@ -475,7 +455,6 @@ static void broken_lifts(void **state)
 
 static void steps_too_long(void **state)
 {
-    (void)state;
     static const struct {
         const char *name, *setting, *cure;
     } cases[] = {{"envs/flip", "stiffness=250", "reduce parameter h, stiffness"},
@@ -510,22 +489,5 @@ static void steps_too_long(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(swing_reference),
-        cmocka_unit_test(swing_stiffness),
-        cmocka_unit_test(swing_mirror),
-        cmocka_unit_test(swing_gradient),
-        cmocka_unit_test(flip_idle),
-        cmocka_unit_test(flip_gradient),
-        cmocka_unit_test(synthetic_lift),
-        cmocka_unit_test(recorded_lift),
-        cmocka_unit_test(lift_of_columns),
-        cmocka_unit_test(broken_lifts),
-        cmocka_unit_test(held_out_lifts),
-        cmocka_unit_test(steps_too_long),
-        cmocka_unit_test(pure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(swing_reference, swing_stiffness, swing_mirror, swing_gradient, flip_idle, flip_gradient,
+          synthetic_lift, recorded_lift, lift_of_columns, broken_lifts, held_out_lifts, steps_too_long, pure)

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cube_throw.c - the thrown cube: motions and error sums that were measured once with an independent
+/* test_cube_throw.c - the thrown cube: motions and sums of errors that were measured once with an independent
  * program, the contact law and whole motions against central differences, residuals with their products. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/channel.h>
-#include <diffsim/ext/scene.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-#include <time.h>
-
 #include "engines/physics/throw/throw.h"
 #include "host.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <diffsim/ext/channel.h>
+#include <diffsim/ext/scene.h>
+#include <diffsim/helper/random.h>
+#include <time.h>
 
 static const char name[] = "envs/cube_throw";
 
@@ -24,12 +17,11 @@ static const char name[] = "envs/cube_throw";
 
 static void impulses(void **state)
 {
-    (void)state;
     static const double at[6][4] = {{20, 0.1400, 1.0000, 0.9940},  {40, 0.2769, 1.9782, 0.5056},
                                     {60, 0.4576, 2.8029, 0.4829},  {100, 0.7701, 4.2152, 0.4887},
                                     {200, 1.2420, 6.4113, 0.4959}, {299, 1.3226, 6.8116, 0.4985}};
     static const char *const names[3] = {"recorded_x", "recorded_y", "recorded_z"};
-    /* Of the start, where y is up: place (0, 0, 1.2); yaw 0.8, pitch 1.1, roll 0.9 = quaternion x, y, z, w
+    /* The start, where y is up: position (0, 0, 1.2); yaw 0.8, pitch 1.1, roll 0.9 = quaternion x, y, z, w
      * 0.158266, 0.577903, 0.089534, 0.795590. */
     static const double start[7] = {0, 1.2, 0, 0.795590, 0.158266, 0.089534, -0.577903};
     double pose[7];
@@ -51,7 +43,6 @@ static void impulses(void **state)
 
 static void springs(void **state)
 {
-    (void)state;
     static const double at[3][4] = {
         {0, 0, 204308.9, 0.05}, {5000, 5000, 273.2, 0.05}, {20000, 5000, 5604, 0.5}};
     fake_env e;
@@ -82,10 +73,9 @@ static void random_numbers(size_t n, double *out, uint64_t key)
     }
 }
 
-/* Springs that fade or hold back, by their formulas, at one penetration for four rates: the normal force. */
+/* Normal force of the other spring laws against their formulas, at one penetration for four rates. */
 static void other_springs(void **state)
 {
-    (void)state;
     static const double rate[4] = {0.7, 0.02, -0.02, -2}, k = 3000, d = 4000, x = 0.04, a = 30, power = 0.008;
     const double theta[LAW_CONSTANTS] = {k, d, 0.2, 0.5, 0.01};
     const double fade[4] = {1, 1 / (1 + exp(a * x)), 0.5 * tanh(-x * a / 2) + 0.5,
@@ -103,16 +93,15 @@ static void other_springs(void **state)
         const double f = power * (k + d * part * (l.suction ? held : r));
         assert_near(here.force[2], l.suction ? f : fmax(0, f), 1e-12 * 100);
         assert_near(here.force[0], -0.2 * here.force[2], 1e-10);
-        assert_true(i != 19 || here.force[2] < 0); /* it pulls, and does not by default */
+        assert_true(i != 19 || here.force[2] < 0); /* pulls; the default law does not */
         assert_true(i != 3 || here.force[2] == 0);
     }
 }
 
-/* One contact, of every friction with and without network, of all springs, at many states: adjoint against
+/* One contact with every friction and spring law, with and without network, at many states: adjoint against
  * tangent, tangent against differences. */
 static void law(void **state)
 {
-    (void)state;
     for (int k = 0; k < 12 * 80; k++) {
         double theta[LAW_CONSTANTS], dot[LAW_CONSTANTS], bar[LAW_CONSTANTS] = {0}, at[4], v_bar[3] = {0},
                                                          depth_bar = 0;
@@ -169,10 +158,9 @@ static void law(void **state)
     }
 }
 
-/* The network that is multiplied out is the one of the wiring: value, derivatives in both directions. */
+/* The expanded network equals the network of the wiring: value and derivatives in both directions. */
 static void multiplied_out(void **state)
 {
-    (void)state;
     contact_law l;
     contact_law_open(&l, FRICTION_TANH, 1, 1);
     const ds_network *net = &l.source.net[0].net;
@@ -231,10 +219,9 @@ static void random_point(const fake_env *e, uint64_t key, double *x, double *v)
     }
 }
 
-/* Over whole motions, within the same contacts: the quotient of some step is that of the gradient. */
+/* Whole motions with the same contacts: at some step the difference quotient equals the gradient. */
 static void derivatives(void **state)
 {
-    (void)state;
     for (int k = 0; k < CASES; k++) {
         fake_env e;
         fake_env_open(&e, name, cases[k], 0, 0);
@@ -266,7 +253,6 @@ static void derivatives(void **state)
 
 static void products(void **state)
 {
-    (void)state;
     for (int k = 0; k < CASES; k++) {
         double x[MOST], v[MOST];
         fake_env e;
@@ -281,8 +267,8 @@ static void products(void **state)
 
 enum { ROWS = 120 };
 
-/* The throw by impulses as a table of whole states; every 7th quaternion with the other sign, `gap`: without
- * a place. */
+/* The throw by impulses as a table of whole states. Every 7th quaternion has the other sign; `gap`: a
+ * position is missing. */
 static void write_throw(const char *path, int gap)
 {
     static double state[ROWS * THROW_STATES];
@@ -313,11 +299,10 @@ static void write_throw(const char *path, int gap)
     assert_int_equal(fclose(f), 0);
 }
 
-/* A recorded throw has the loss of the made one; what is held out, missing or not among the columns has no
- * part in it. */
+/* A recorded throw has the loss of the simulated one. Held-out, missing and unnamed columns have no part in
+ * it. */
 static void recorded_throw(void **state)
 {
-    (void)state;
     temporary dir;
     char whole[600], gaps[600];
     const double x[3] = {5000, 6000, 0.3}, v[3] = {100, -50, 0.01};
@@ -345,7 +330,7 @@ static void recorded_throw(void **state)
     fake_products(&e, x, v, 1e-9);
     fake_env_close(&e);
 
-    /* Of places alone: the errors of the places, which are metrics, too. */
+    /* Positions alone: their errors are also metrics. */
     fake_env_open(&e, name,
                   (const char *const[]){THREE, gaps, "columns=x y z", "gaps=true", "n_samples=80", NULL}, 0,
                   0);
@@ -358,7 +343,7 @@ static void recorded_throw(void **state)
     fake_products(&e, x, v, 1e-9);
     fake_env_close(&e);
 
-    /* More steps between samples, and the same samples: a finer motion. */
+    /* More steps between the same samples: a finer motion. */
     fake_env_open(&e, name,
                   (const char *const[]){THREE, whole, ALL, "n_samples=80", "steps_per_sample=4", NULL}, 0, 0);
     assert_int_equal(e.info.steps, 79 * 4);
@@ -370,13 +355,12 @@ static void recorded_throw(void **state)
     temporary_close(&dir);
 }
 
-/* A motion that is lost among the samples that are held out has the loss and the derivatives of those that
- * are compared; its scene stays where it was last, its metrics have nothing to say. */
+/* A motion that diverges among the held-out samples has the loss and derivatives of the compared ones. Its
+ * scene keeps the last finite pose, its metrics are empty. */
 static void lost_behind(void **state)
 {
-    (void)state;
     enum { FITTED = 36, WITH_WEIGHT = 4 };
-    /* Nothing bears the cube, and a network drives it along the plane, faster and faster. */
+    /* Nothing supports the cube, and a network accelerates it along the plane. */
     const double x[WITH_WEIGHT] = {0, 0, 0.2, -1000}, v[WITH_WEIGHT] = {100, -50, 0.01, 3};
     double g[2][WITH_WEIGHT], loss[2], pose[7];
     for (int k = 0; k < 2; k++) {
@@ -408,10 +392,9 @@ static void lost_behind(void **state)
     assert_memory_equal(g[1], g[0], sizeof g[0]);
 }
 
-/* The metrics of all frames cost as many sums as there are frames, not their square. */
+/* The metrics of all frames need as many sums as there are frames, not the square of that. */
 static void long_scene(void **state)
 {
-    (void)state;
     const double x[3] = {5000, 5000, 0.2};
     double spent[2];
     fake_env e;
@@ -429,10 +412,9 @@ static void long_scene(void **state)
     fake_env_close(&e);
 }
 
-/* The quaternion stays one to round-off. */
+/* The quaternion keeps length one to round-off. */
 static void unit_quaternion(void **state)
 {
-    (void)state;
     ds_memory m = {.last = NULL};
     throw_motion t = {.h = 0};
     const double theta[LAW_CONSTANTS] = {5000, 5000, 0.2, 0.5, 0.01};
@@ -447,13 +429,5 @@ static void unit_quaternion(void **state)
     ds_memory_free(&m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impulses),    cmocka_unit_test(springs),         cmocka_unit_test(other_springs),
-        cmocka_unit_test(law),         cmocka_unit_test(multiplied_out),  cmocka_unit_test(derivatives),
-        cmocka_unit_test(products),    cmocka_unit_test(unit_quaternion), cmocka_unit_test(recorded_throw),
-        cmocka_unit_test(lost_behind), cmocka_unit_test(long_scene),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(impulses, springs, other_springs, law, multiplied_out, derivatives, products, unit_quaternion,
+          recorded_throw, lost_behind, long_scene)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_env_kit.c - the public headers memory.h, scene_kit.h, env_kit.h, things.h and simple.h: every feature
- * of the short way combines with every other, the descriptor lists what is there, errors reach the host,
- * tables grow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * of the short form combines with every other, the descriptor lists exactly what is there, errors reach the
+ * host, tables grow. */
+#include "test.h"
 
-#include <cmocka.h>
 #include <diffsim/helper/simple.h>
 #include <pthread.h>
 
@@ -29,21 +23,18 @@ static void host_error(const ds_host *host, ds_status status, const char *line)
 
 static ds_status host_int(const ds_host *host, const char *name, int64_t *out)
 {
-    (void)host;
     *out = strcmp(name, "choice") == 0 ? 2 : 1;
     return DS_OK;
 }
 
 static ds_status host_real(const ds_host *host, const char *name, double *out)
 {
-    (void)host, (void)name;
     *out = 0.25;
     return DS_OK;
 }
 
 static ds_status host_text(const ds_host *host, const char *name, const char **out)
 {
-    (void)host, (void)name;
     *out = "a text";
     return DS_OK;
 }
@@ -104,7 +95,7 @@ static void *open_env(fixture *f, ds_simple_plugin *p)
     return self;
 }
 
-/* create() refuses the environment with a message with `word` in it. */
+/* create() refuses the environment with `word` in its message. */
 static void refuses(const ds_simple_env *env, const char *word)
 {
     ds_simple_plugin p = {.env = env};
@@ -234,7 +225,7 @@ static int lists(const ds_desc *desc, const char *id)
     return 0;
 }
 
-/* The descriptor lists the extension, and the instance answers for it, exactly where the feature is there. */
+/* The descriptor lists the extension and the instance returns it exactly where the feature is present. */
 static const void *offers(const ds_desc *desc, void *self, const char *id, int expected)
 {
     const void *table = ds_env_kit_extension(self, id);
@@ -262,7 +253,7 @@ static void play_scene(const ds_scene *scene, const ds_simple_plugin *p, void *s
     assert_int_equal(scene->frame(self, 2, 0, 6, pose), DS_E_ARG);
     assert_int_equal(scene->frame(self, 2, 0, 7, pose), DS_OK);
     assert_true(pose[0] == start[2] && pose[3] == 1);
-    assert_int_equal(scene->frame(self, N, 1, 7, pose), DS_OK); /* a target stays, here where it was at 0 */
+    assert_int_equal(scene->frame(self, N, 1, 7, pose), DS_OK); /* a target stays at its position for 0 */
     assert_true(pose[1] == 1);
     assert_int_equal(scene->frame(self, 1, 2, 6, ends), DS_OK);
     assert_true(ends[0] == start[1] && ends[4] == 1);
@@ -352,7 +343,6 @@ static void evaluate_rows(const ds_simple_plugin *p, void *self)
 
 static void features_combine(void **state)
 {
-    (void)state;
     for (unsigned features = 0; features < COMBINATIONS; features++) {
         const ds_simple_env env = combine(features);
         ds_simple_plugin p = {.env = &env};
@@ -396,10 +386,9 @@ static void features_combine(void **state)
     }
 }
 
-/* Rows that ask for a channel go through loss(), because rows() writes no channels. */
+/* Rows that query a channel use loss(), because rows() writes no channels. */
 static void rows_with_questions(void **state)
 {
-    (void)state;
     const ds_simple_env env = combine(CHANNELS | ROWS);
     ds_simple_plugin p = {.env = &env};
     fixture f;
@@ -502,7 +491,6 @@ static const ds_simple_env with_setup = {.id = "with_setup",
 
 static void parameters_of_all_types(void **state)
 {
-    (void)state;
     ds_simple_plugin p = {.env = &with_setup};
     fixture f;
     void *self = open_env(&f, &p);
@@ -524,7 +512,6 @@ static void refuse_setup(ds_simple_setup *s)
 
 static void errors_reach_the_host(void **state)
 {
-    (void)state;
     static const ds_thing no_size[] = {DS_THING("ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 0)};
     static const ds_thing no_end[] = {DS_THING("ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1),
                                       DS_LINK("string", DS_ROLE_MATERIAL, 0, 1, 0.1)};
@@ -551,7 +538,7 @@ static void errors_reach_the_host(void **state)
     assert_int_equal(releases, 1);
 }
 
-/* ---- what is not finite ---- */
+/* ---- values that are not finite ---- */
 
 static const ds_channel *const broken_channels[] = {DS_CONSTRAINTS("c", 1, 0, 1, "", "One."), NULL};
 
@@ -567,7 +554,6 @@ static double broken(const ds_simple_episode *e)
 
 static void not_finite(void **state)
 {
-    (void)state;
     static const ds_simple_env env = {.id = "broken",
                                       .summary = "",
                                       .flags = DS_ENV_GRADIENT,
@@ -589,7 +575,7 @@ static void not_finite(void **state)
     ds_eval io = {.n = 1, .x = &x, .queries = 1, .query = asks};
     assert_int_equal(ds_env_kit_evaluate(&p.table, self, &io), DS_OK);
     assert_true(io.outcome == DS_EVAL_BAD_GRAD && out == 0);
-    for (x = 1.5; x < 4; x += 1) { /* a channel, then the loss itself */
+    for (x = 1.5; x < 4; x += 1) { /* a channel, then the loss */
         const ds_eval diverged = evaluate(&p, self, &x, 1, NULL);
         assert_true(diverged.outcome == DS_EVAL_DIVERGED && isinf(diverged.loss));
         assert_int_equal(diverged.bad_step, 4);
@@ -606,10 +592,9 @@ static double seen_step(const ds_simple_episode *e, const double *action)
     return misses[e->step] * misses[e->step];
 }
 
-/* Without loss() the steps make the loss, the scene and the channels. */
+/* Without loss() the steps give the loss, the scene and the channels. */
 static void steps_alone(void **state)
 {
-    (void)state;
     ds_simple_env env = combine(STEPS | SCENE | CHANNELS);
     env.n = 0;
     env.flags = 0;
@@ -641,10 +626,9 @@ static double fall(const ds_simple_episode *e, const double *action)
     return e->step == 1 ? (double)NAN : action[0];
 }
 
-/* Steps that diverge; an action that is not finite changes nothing. */
+/* Diverging steps; an action that is not finite changes nothing. */
 static void steps_that_fail(void **state)
 {
-    (void)state;
     ds_simple_env env = combine(STEPS);
     env.loss = NULL;
     env.flags = 0;
@@ -677,10 +661,9 @@ static void *query(void *p)
     return (void *)(uintptr_t)ds_simple_query(p, &no_vtable);
 }
 
-/* Threads that ask at the same time get the same, complete descriptor. */
+/* Threads that query at the same time get the same, complete descriptor. */
 static void queries_at_once(void **state)
 {
-    (void)state;
     enum { THREADS = 4, ROUNDS = 50 };
     for (int round = 0; round < ROUNDS; round++) {
         const ds_simple_env env = combine(COMBINATIONS - 1);
@@ -698,10 +681,9 @@ static void queries_at_once(void **state)
     }
 }
 
-/* An author's own ids follow those of the kit; without any, there is no list. */
+/* An author's own ids follow the kit's; without any there is no list. */
 static void lists_of_extensions(void **state)
 {
-    (void)state;
     static const char *const own[] = {"org.example.a/1", "org.example.b/1", NULL};
     static const ds_env_table table = {.variable = ds_simple_describe_variable}, empty;
     static const ds_desc with = {.extensions = own}, without;
@@ -718,7 +700,6 @@ static void lists_of_extensions(void **state)
 
 static void memory_is_zero_and_aligned(void **state)
 {
-    (void)state;
     ds_memory m = {0};
     for (size_t size = 0; size < 100; size++) {
         const unsigned char *at = ds_memory_take(&m, size, 1);
@@ -741,14 +722,12 @@ static void memory_is_zero_and_aligned(void **state)
 
 static void nowhere(const void *self, uint64_t k, uint64_t b, double *out)
 {
-    (void)self;
     ds_scene_kit_pose((double)k, (double)b, 0, 0, out);
 }
 
-/* As many bodies and metrics as an author adds, with what was set before the lists grew. */
+/* As many bodies and metrics as an author adds, keeping what was set before the lists grew. */
 static void scenes_grow(void **state)
 {
-    (void)state;
     enum { BODIES = 100, METRICS = 40, FRAMES = 3 };
     static char name[BODIES][8];
     ds_memory m = {0};
@@ -790,18 +769,6 @@ static void scenes_grow(void **state)
     ds_memory_free(&m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(features_combine),
-                                       cmocka_unit_test(rows_with_questions),
-                                       cmocka_unit_test(parameters_of_all_types),
-                                       cmocka_unit_test(errors_reach_the_host),
-                                       cmocka_unit_test(not_finite),
-                                       cmocka_unit_test(steps_that_fail),
-                                       cmocka_unit_test(steps_alone),
-                                       cmocka_unit_test(queries_at_once),
-                                       cmocka_unit_test(lists_of_extensions),
-                                       cmocka_unit_test(memory_is_zero_and_aligned),
-                                       cmocka_unit_test(scenes_grow)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(features_combine, rows_with_questions, parameters_of_all_types, errors_reach_the_host, not_finite,
+          steps_that_fail, steps_alone, queries_at_once, lists_of_extensions, memory_is_zero_and_aligned,
+          scenes_grow)

@@ -2,22 +2,12 @@
 /* test_fluid.c - environment fluid: figures measured once with an independent program, physical limits,
  * gradients against central differences, both engines. With SLOW: more points, whole episodes, the default
  * preset. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/scene.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
 #include "host.h"
 #include "sanitizers.h"
+#include "test.h"
 
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#include <diffsim/ext/scene.h>
+#include <diffsim/helper/random.h>
 
 enum { MOST = 100 };
 
@@ -27,7 +17,7 @@ static const int points = 12, episodes = 4, presets = 2;
 static const int points = 1, episodes = 1, presets = 1;
 #endif
 
-/* Whole episodes of more than the small preset take too long there. */
+/* Whole episodes above the small preset take too long with sanitizers. */
 static void not_under_sanitizers(void)
 {
     if (SANITIZED) {
@@ -45,7 +35,7 @@ static double last(fake_env *e, const char *metric)
     return fake_values(e, metric)[e->info.steps];
 }
 
-/* An episode; its loss, and limits that hold in all of them. */
+/* The loss of an episode; checks limits that hold in all episodes. */
 static double episode(fake_env *e, const double *x)
 {
     const double *fastest = fake_metric(e, x, "speed"), *least = fake_values(e, "volume_least");
@@ -56,10 +46,9 @@ static double episode(fake_env *e, const double *x)
     return last(e, "loss");
 }
 
-/* The losses of four episodes, and where the cube ends. */
+/* Losses of four episodes, and the final position of the cube. */
 static void test_measured(void **state)
 {
-    (void)state;
     static const struct {
         const char *preset;
         uint64_t syrup;
@@ -93,10 +82,9 @@ static void test_measured(void **state)
     }
 }
 
-/* Most losses of random episodes are in the range of the paper's pictures. */
+/* Most losses of random episodes are in the range of the paper's figures. */
 static void test_range(void **state)
 {
-    (void)state;
     fake_env e;
     double x[MOST];
     int usual = 0, count = 0;
@@ -111,11 +99,11 @@ static void test_range(void **state)
         usual += loss > 0.1 && loss < 0.72;
         count++;
     }
-    assert_true(3 * usual >= 2 * count); /* a ladle that is far away from the cube makes it larger */
+    assert_true(3 * usual >= 2 * count); /* a ladle far from the cube increases it */
     fake_env_close(&e);
 }
 
-/* The ladle goes down into the syrup first, else nothing happens in a short episode. */
+/* The ladle first dips into the syrup; otherwise nothing happens in a short episode. */
 static void dive(uint64_t key, uint64_t n, double *x)
 {
     ds_random r = ds_random_open(key, "fluid", 0);
@@ -145,7 +133,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One variable for every step and direction; each component by itself, at h where two quotients agree. */
+/* One variable per step and direction; each component at a step where two quotients agree. */
 static void check_components(const char *preset, const char *engine, const char *steps, const char *segments,
                              int count, double median, double most)
 {
@@ -189,7 +177,6 @@ static void check_components(const char *preset, const char *engine, const char 
 
 static void test_components(void **state)
 {
-    (void)state;
     check_components("preset=small", "engine=fast", "steps=10", "segments=10", points, 1e-6, 1e-5);
     check_components("preset=small", "engine=scalar", "steps=6", "segments=6", points, 1e-6, 1e-5);
 #ifdef SLOW
@@ -231,7 +218,6 @@ static void check_episode(const char *preset, const char *engine, int count)
 
 static void test_episodes(void **state)
 {
-    (void)state;
     check_episode("preset=small", "engine=fast", episodes);
 #ifdef SLOW
     check_episode("preset=fast", "engine=fast", episodes);
@@ -268,7 +254,6 @@ static void check_engines(const char *preset, const char *steps, const double *x
 
 static void test_engines(void **state)
 {
-    (void)state;
     double x[MOST];
     dive(7, 10, x);
     check_engines("preset=small", "steps=20", x, 1e-11, 1e-8);
@@ -284,10 +269,9 @@ static void test_engines(void **state)
 
 static void test_options(void **state)
 {
-    (void)state;
     fake_env e;
     double x[10], g[10];
-    /* a velocity beyond the box counts as the box's, without a slope */
+    /* a velocity outside of the box counts as the bound's and has derivative 0 */
     dive(3, 10, x);
     fake_env_open(&e, "envs/fluid", SETTINGS("preset=small", "steps=10"), 1, 0);
     for (int i = 0; i < 10; i++) {
@@ -312,10 +296,9 @@ static void test_options(void **state)
     fake_env_refuses("envs/fluid", SETTINGS("preset=small", "steps=4"), "segments = 5 and steps = 4");
 }
 
-/* Thick and thin, stiff and soft: finite, or reported. */
+/* Thin and thick, soft and stiff: finite results or a reported divergence. */
 static void test_matter(void **state)
 {
-    (void)state;
     static const char *const settings[][2] = {{"viscosity=0", "friction=0"},
                                               {"viscosity=50", "friction=10"},
                                               {"bulk=1000", "gravity=0"},
@@ -339,7 +322,6 @@ static void test_matter(void **state)
 /* A light cube rises to the surface, a heavy one sinks. */
 static void test_buoyancy(void **state)
 {
-    (void)state;
     static const char *const density[2] = {"cube_density=200", "cube_density=5000"};
     double height[2];
     not_under_sanitizers();
@@ -352,12 +334,5 @@ static void test_buoyancy(void **state)
     assert_true(height[0] > 0.0915 && height[1] < 0.07);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measured), cmocka_unit_test(test_range),    cmocka_unit_test(test_components),
-        cmocka_unit_test(test_episodes), cmocka_unit_test(test_engines),  cmocka_unit_test(test_options),
-        cmocka_unit_test(test_matter),   cmocka_unit_test(test_buoyancy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_measured, test_range, test_components, test_episodes, test_engines, test_options, test_matter,
+          test_buoyancy)

@@ -1,29 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_foreign.c - environment ffi: signatures, every way to call a function, and what comes of functions
- * that fail. */
-#include "host.h"
-
+/* test_foreign.c - environment ffi: signatures, every way to call a function, functions that fail. */
 #include "engines/ffi/call.h"
+#include "host.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <fenv.h>
-#include <math.h>
 
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static char file[1100]; /* "file=...foreign.so" */
+static char file[4096 + 5]; /* "file=...foreign.so" */
 
 static int find_library(void **state)
 {
-    const char *top = getenv("DS_TOP_BUILD");
-    (void)state;
-    snprintf(file, sizeof file, "file=%.1000s/tests/plugins/.libs/foreign.so", top ? top : ".");
+    strcpy(file, "file=");
+    test_path(file + 5, "tests/plugins/.libs/foreign.so");
     return 0;
 }
 
@@ -36,7 +24,6 @@ static void open_env(fake_env *e, const char *const *settings)
 
 static void test_signatures(void **state)
 {
-    (void)state;
     signature s;
     char error[SIGNATURE_ERROR];
     assert_true(signature_parse(" i32 ( n : i32 , x:f64*, 2.5e-1:f64, x12:f32 , -3:i64*, ctx:void*,f:f64 *) ",
@@ -90,7 +77,6 @@ static void test_signatures(void **state)
 /* The default: Bessel's J0 of the C library; its first minimum, and its gradient -J1. */
 static void test_libm(void **state)
 {
-    (void)state;
     fake_env e;
     double x = 3.8317059702075125, g;
     open_env(&e, NULL);
@@ -117,7 +103,6 @@ static void test_libm(void **state)
 /* Bitwise the same as a direct call, with every kind of signature. */
 static void test_calls(void **state)
 {
-    (void)state;
     fake_env e;
     const double at[2] = {1, 2}, x[2] = {0.3, -0.4};
     double g[2];
@@ -165,7 +150,6 @@ static void test_calls(void **state)
 
 static void test_failures(void **state)
 {
-    (void)state;
     fake_env e;
     double left = 0.25, right = 0.75, g;
     uint32_t outcome;
@@ -200,7 +184,6 @@ static void refuse(const char *const *settings, const char *word)
 
 static void test_refused(void **state)
 {
-    (void)state;
     refuse(SETTINGS("library=libnothing.so.7"), "libnothing.so.7: cannot open shared object file");
     refuse(SETTINGS("library=./libm.so.6"), "put a path in parameter file");
     refuse(SETTINGS("library="), "a name such as libm.so.6");
@@ -226,11 +209,4 @@ static void test_refused(void **state)
     refuse(SETTINGS("x0=21"), "x0 = 21");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signatures), cmocka_unit_test(test_libm),    cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_failures),   cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, find_library, NULL);
-}
+RUN_TESTS_WITH(find_library, NULL, test_signatures, test_libm, test_calls, test_failures, test_refused)

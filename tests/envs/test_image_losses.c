@@ -1,35 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_image_losses.c - loss = image of the environments that have losses of their own: derivatives over
- * whole episodes against central differences, in both precisions; the least loss; several cameras and frames;
- * targets from PNG files; channels; stepwise control; what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cairo.h>
-#include <cmocka.h>
-#include <diffsim/ext/channel.h>
-#include <diffsim/ext/steps.h>
-#include <diffsim/ext/scene.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
+/* test_image_losses.c - loss = image of the environments that also have other losses: derivatives over whole
+ * episodes against central differences in both precisions; the least loss; several cameras and frames;
+ * targets from PNG files; channels; stepwise control; refusals. */
 #include "differences.h"
 #include "engines/physics/cloth/lift.h"
 #include "host.h"
 #include "sanitizers.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <cairo.h>
+#include <diffsim/ext/channel.h>
+#include <diffsim/ext/scene.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/helper/random.h>
 
 enum { MOST = 128, SETTINGS = 9 };
 
-/* Episodes in which the variables matter for the pictures, and sizes in which they take no time. */
+/* Short episodes, small images, and variables that matter for them. */
 typedef struct scene {
     const char *name;
     const char *const settings[SETTINGS];
-    double spread; /* of the points, as a share of the box */
+    double spread; /* of the points, as a fraction of the box */
 } scene;
 
 static const scene particles[] = {
@@ -49,13 +41,13 @@ static const scene particles[] = {
 };
 enum { PARTICLES = sizeof particles / sizeof *particles };
 
-/* Every fifth of them, down to fluid: the others have the engine of assembly and rope. */
+/* Every fifth scene, up to fluid: the others share the engine of assembly and rope. */
 static int next(void)
 {
     return check_all() ? 1 : 5;
 }
 
-/* Before anything lands: then neighbouring vertices touch the floor in another order for tiny changes. */
+/* Before contact: after it, tiny changes make neighbouring vertices touch the floor in another order. */
 static const scene cloths[] = {
     {"envs/swing",
      {"loss=image", "variables=velocity", "floor=-10", "duration=0.3", "cells=8", "image_size=32",
@@ -88,11 +80,11 @@ static double along(fake_env *e, const double *x, const double *v, double h)
     return fake_eval(e, there, NULL, 0, NULL);
 }
 
-/* How far the derivative along v is from the central difference that agrees best with it. */
+/* Distance between the derivative along v and the closest central difference. */
 static double worst_of_best(fake_env *e, const double *x, const double *v, double slope)
 {
     double best = HUGE_VAL;
-    for (double h = 1e-5; h > 5e-9; h *= 0.0316) { /* the last ones between two kinks of a contact */
+    for (double h = 1e-5; h > 5e-9; h *= 0.0316) { /* the last steps fit between two kinks of a contact */
         best = fmin(best, fabs((along(e, x, v, h) - along(e, x, v, -h)) / (2 * h) - slope));
     }
     return best;
@@ -107,7 +99,7 @@ static uint64_t largest(uint64_t n, const double *g)
     return at;
 }
 
-/* At a point: along a random direction, and of single components, the largest one among them. */
+/* At a point: along a random direction, and of single components including the largest. */
 static double derivative_error(fake_env *e, double spread, uint64_t key)
 {
     const uint64_t n = e->info.n;
@@ -147,17 +139,15 @@ static void derivatives_of(const scene *s, double agree)
 
 static void derivatives_of_particles(void **state)
 {
-    (void)state;
     for (int k = 0; k < PARTICLES; k += next()) {
-        /* Close to one of its points the rolling pin touches more: there the quotients still get nearer when
-         * rounding stops them. */
+        /* Near one of its points the rolling pin gains contacts: the quotients still converge where rounding
+         * stops them. */
         derivatives_of(&particles[k], strcmp(particles[k].name, "envs/rollingpin") == 0 ? 1e-4 : 1e-5);
     }
 }
 
 static void derivatives_of_cloths(void **state)
 {
-    (void)state;
     for (int k = 0; k < CLOTHS; k++) {
         derivatives_of(&cloths[k], 1e-5);
     }
@@ -165,10 +155,9 @@ static void derivatives_of_cloths(void **state)
 
 /* ---- precision, cameras, channels ---- */
 
-/* Gradients in single precision are those in double precision to what the simulation keeps of them. */
+/* Gradients in single precision agree with double precision to the accuracy of the simulation. */
 static void single_precision(void **state)
 {
-    (void)state;
     for (int k = 0; k < PARTICLES; k += next()) {
         double x[MOST], g[2][MOST], error = 0, norm = 0, loss[2];
         for (int single = 0; single < 2; single++) {
@@ -190,15 +179,14 @@ static void single_precision(void **state)
         }
         print_message("%s: f32 differs by %.2g of the gradient\n", particles[k].name, sqrt(error / norm));
         assert_near(loss[1], loss[0], 1e-4 * loss[0]);
-        /* Where a tool hardly touches the gradient is small, and rounding is not. */
+        /* Where a tool hardly touches the material the gradient is small, but rounding is not. */
         assert_true(sqrt(error) <= 1e-2 * sqrt(norm) + 1e-5 * loss[0]);
     }
 }
 
-/* The loss of two cameras is the mean of the losses of each. */
+/* The loss of two cameras is the mean of both losses. */
 static void several_cameras(void **state)
 {
-    (void)state;
     static const char *const places[3] = {"camera=1,30,0", "camera=0.8,60,110", "camera=1,30,0,0.8,60,110"};
     double loss[3];
     for (int k = 0; k < 3; k++) {
@@ -217,7 +205,7 @@ static void several_cameras(void **state)
     assert_near(loss[2], 0.5 * (loss[0] + loss[1]), 1e-15);
 }
 
-/* The values of a channel in an episode at x, an array to be freed. */
+/* The values of a channel in an episode at x, to be freed. */
 static double *values_of(fake_env *e, uint64_t channel, const char *name, const double *x, ds_channel *c,
                          double *loss)
 {
@@ -241,8 +229,8 @@ static double *values_of(fake_env *e, uint64_t channel, const char *name, const 
     return out;
 }
 
-/* The squares of the residuals add up to the loss, and so do those of pictures less target over their number.
- * Without pictures there are no channels. */
+/* The squares of the residuals sum to the loss, and so do those of image minus target divided by their
+ * number. Without images there are no channels. */
 static void channels_of(const scene *s)
 {
     fake_env e;
@@ -275,16 +263,14 @@ static void channels_of(const scene *s)
 
 static void channels_of_particles(void **state)
 {
-    (void)state;
     channels_of(&particles[7]);
     channels_of(&particles[10]);
 }
 
 static void channels_of_cloths(void **state)
 {
-    (void)state;
     for (int k = 0; k < CLOTHS; k++) {
-        if (k != 1) { /* of four numbers for each pixel */
+        if (k != 1) { /* of four numbers per pixel */
             channels_of(&cloths[k]);
         }
     }
@@ -292,7 +278,8 @@ static void channels_of_cloths(void **state)
 
 /* ---- products ---- */
 
-/* J v and J' w of the residuals at x, in one evaluation or, where one is NULL, alone. Returns the loss. */
+/* J v and J' w of the residuals at x, in one evaluation, or one of them where the other is NULL. Returns the
+ * loss. */
 static double products(fake_env *e, uint64_t size, const double *x, const double *v, const double *w,
                        double *jv, double *jtw, uint32_t kind[2])
 {
@@ -322,14 +309,14 @@ static uint64_t residuals_of(const fake_env *e)
     return c.shape[0];
 }
 
-/* How far w . J v is from J' w . v, in proportion to their sizes; bound: at the ends of the box. */
+/* How far w . J v is from J' w . v, relative to their sizes; bound: at the bounds of the box. */
 static double misfit(fake_env *e, const scene *s, uint64_t key, int bound)
 {
     const size_t n = e->info.n, size = residuals_of(e);
     double x[MOST], v[MOST], jtw[MOST], alone[MOST], *w = calloc(3 * size, sizeof *w), *jv = w + size;
     uint32_t kind[2];
     random_point(e, s->spread, key, x);
-    for (uint64_t i = 0; bound && i < n; i++) { /* none on both sides of v */
+    for (uint64_t i = 0; bound && i < n; i++) { /* none on either side of v */
         x[i] = i % 2 ? e->lower[i] : e->upper[i];
     }
     differences_random(key + 1, n, v);
@@ -341,7 +328,8 @@ static double misfit(fake_env *e, const scene *s, uint64_t key, int bound)
     const double loss = products(e, size, x, v, w, jv, jtw, kind);
     assert_int_equal(kind[0], DS_GRAD_FD);
     assert_int_equal(kind[1], DS_GRAD_ADJOINT);
-    assert_near(products(e, size, x, v, w, NULL, alone, kind), loss, 0); /* nothing has been left behind */
+    /* no state remains from the last call */
+    assert_near(products(e, size, x, v, w, NULL, alone, kind), loss, 0);
     assert_memory_equal(alone, jtw, n * sizeof *jtw);
     assert_near(fake_eval(e, x, NULL, 0, NULL), loss, 0);
     const double there = differences_dot(size, w, jv), back = differences_dot(n, jtw, v),
@@ -351,7 +339,7 @@ static double misfit(fake_env *e, const scene *s, uint64_t key, int bound)
     return fabs(there - back) / length;
 }
 
-/* With the residuals themselves J' w is half the gradient. */
+/* J' w of the residuals themselves is half the gradient. */
 static void half_the_gradient(fake_env *e, const scene *s)
 {
     const size_t n = e->info.n, size = residuals_of(e);
@@ -387,7 +375,6 @@ static void products_of(const scene *s, double agree)
 
 static void products_of_particles(void **state)
 {
-    (void)state;
     for (int k = 0; k < PARTICLES; k += next()) {
         products_of(&particles[k], 1e-5);
     }
@@ -395,7 +382,6 @@ static void products_of_particles(void **state)
 
 static void products_of_cloths(void **state)
 {
-    (void)state;
     for (int k = 0; k < CLOTHS; k++) {
         products_of(&cloths[k], 1e-5);
     }
@@ -404,17 +390,15 @@ static void products_of_cloths(void **state)
 /* J v from one side. */
 static void products_at_bounds(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, cloths[0].name, cloths[0].settings, 0, 0);
     assert_true(misfit(&e, &cloths[0], 40, 1) <= 1e-5);
     fake_env_close(&e);
 }
 
-/* In single precision rounding would be all of J v; J' w is there. */
+/* In single precision J v would be rounding alone; J' w is available. */
 static void products_in_single_precision(void **state)
 {
-    (void)state;
     const scene s = {"envs/writer", {"loss=image", "preset=small", "image_size=32", "precision=f32"}, 0.9};
     fake_env e;
     ds_channel c = {.struct_size = sizeof c};
@@ -426,10 +410,9 @@ static void products_in_single_precision(void **state)
     fake_env_close(&e);
 }
 
-/* Where the loss has more in it than pictures the differences are no residuals. */
+/* Where the loss has other terms than images there are no residuals. */
 static void no_residuals(void **state)
 {
-    (void)state;
     fake_env e;
     ds_channel c = {.struct_size = sizeof c};
     fake_env_open(&e, "envs/flip",
@@ -441,10 +424,9 @@ static void no_residuals(void **state)
     fake_env_close(&e);
 }
 
-/* A network whose weights cost something is more than pictures, too. */
+/* A network with weight costs adds such a term. */
 static void no_residuals_with_costs(void **state)
 {
-    (void)state;
     static const struct {
         const char *name, *settings[SETTINGS];
     } at[] = {
@@ -467,7 +449,8 @@ static void no_residuals_with_costs(void **state)
     }
 }
 
-/* All that is seen of body 0 in the last frame, after an evaluation with these questions; to be freed. */
+/* All that the observation of body 0 shows in the last frame, after an evaluation with these queries; to be
+ * freed. */
 static double *last_seen(fake_env *e, const double *x, uint64_t asks, ds_eval_query *const *ask,
                          uint64_t *numbers)
 {
@@ -491,10 +474,9 @@ static double *last_seen(fake_env *e, const double *x, uint64_t asks, ds_eval_qu
     return out;
 }
 
-/* What is drawn of an episode is that of its own point, whatever else was simulated for products. */
+/* The scene is of its own point, even if products simulated others. */
 static void scene_after_products(void **state)
 {
-    (void)state;
     static const scene corners = {"envs/realtosim", {"r2s_norm=sq", "h=1e-3", "n_samples=9"}, 0.5};
     const scene *const at[] = {&particles[7], &particles[10], &cloths[0], &cloths[2], &cloths[3], &corners};
     for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
@@ -541,8 +523,8 @@ static void write_png(const char *path, const ds_channel *c, const double *value
     cairo_surface_destroy(png);
 }
 
-/* A target that was written to a file of 8 bits and read back: no number is off by more than half a step, so
- * no root of a loss is either. */
+/* A target that was written as an 8-bit file and read back: values differ by at most half a step, and so do
+ * roots of losses. */
 static void round_trip(const scene *s)
 {
     fake_env e;
@@ -577,14 +559,12 @@ static void round_trip(const scene *s)
 
 static void files_of_particles(void **state)
 {
-    (void)state;
     round_trip(&particles[7]);
     round_trip(&particles[10]);
 }
 
 static void files_of_cloths(void **state)
 {
-    (void)state;
     round_trip(&cloths[0]);
     round_trip(&cloths[2]);
     round_trip(&cloths[3]);
@@ -604,7 +584,6 @@ static void no_loss(const scene *s, const double *truth)
 
 static void known_cloths(void **state)
 {
-    (void)state;
     const double thrown[3] = {0, -0.4, 0.6};
     double hidden[LIFT_VARIABLES];
     lift_hidden(LIFT_OWN_SEED, hidden);
@@ -612,11 +591,10 @@ static void known_cloths(void **state)
     no_loss(&cloths[3], hidden);
 }
 
-/* The moves that have made the target of a task leave little of the loss of the start: a mask of the target's
- * shape is not quite that of the particles, of which the density is all that has been kept. */
+/* The moves that produced the target of a task leave a small part of the start's loss: the target keeps only
+ * the particles' density, so its mask has not exactly their shape. */
 static void reached_target(void **state)
 {
-    (void)state;
     static const double moves[15] = {-1, 0, 0.5, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0};
     fake_env e;
     if (SANITIZED) {
@@ -632,7 +610,7 @@ static void reached_target(void **state)
 
 /* ---- stepwise control ---- */
 
-/* The rewards add up to minus the loss: to that of the start less it where one state is compared. */
+/* The rewards sum to minus the loss, or to the start's loss minus the loss where one state is compared. */
 static void stepwise(const scene *s, const char *frames)
 {
     fake_env e;
@@ -668,7 +646,6 @@ static void stepwise(const scene *s, const char *frames)
 
 static void stepwise_particles(void **state)
 {
-    (void)state;
     stepwise(&particles[9], "frames=1");
     stepwise(&particles[9], "frames=4");
     stepwise(&particles[10], "frames=4");
@@ -676,7 +653,6 @@ static void stepwise_particles(void **state)
 
 static void stepwise_flip(void **state)
 {
-    (void)state;
     static const scene flip = {"envs/flip", {"loss=image", "duration=0.2", "image_size=32"}, 0.1};
     stepwise(&flip, "frames=1");
     stepwise(&flip, "frames=4");
@@ -684,7 +660,6 @@ static void stepwise_flip(void **state)
 
 static void refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *setting, *word;
     } cases[] = {{"camera=0.1,30,0", "camera 1 at (0.49"},
@@ -706,29 +681,8 @@ static void refused(void **state)
     fake_host_close(&f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derivatives_of_particles),
-        cmocka_unit_test(derivatives_of_cloths),
-        cmocka_unit_test(single_precision),
-        cmocka_unit_test(several_cameras),
-        cmocka_unit_test(channels_of_particles),
-        cmocka_unit_test(channels_of_cloths),
-        cmocka_unit_test(products_of_particles),
-        cmocka_unit_test(products_of_cloths),
-        cmocka_unit_test(products_at_bounds),
-        cmocka_unit_test(products_in_single_precision),
-        cmocka_unit_test(no_residuals),
-        cmocka_unit_test(no_residuals_with_costs),
-        cmocka_unit_test(scene_after_products),
-        cmocka_unit_test(files_of_particles),
-        cmocka_unit_test(files_of_cloths),
-        cmocka_unit_test(reached_target),
-        cmocka_unit_test(known_cloths),
-        cmocka_unit_test(stepwise_particles),
-        cmocka_unit_test(stepwise_flip),
-        cmocka_unit_test(refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(derivatives_of_particles, derivatives_of_cloths, single_precision, several_cameras,
+          channels_of_particles, channels_of_cloths, products_of_particles, products_of_cloths,
+          products_at_bounds, products_in_single_precision, no_residuals, no_residuals_with_costs,
+          scene_after_products, files_of_particles, files_of_cloths, reached_target, known_cloths,
+          stepwise_particles, stepwise_flip, refused)

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plasticine plugins through the public interface, on the small preset: a network in the yield stress,
- * and the derivatives of control steps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+/* test_mpm_derivatives.c - the plasticine plugins through the public interface, on the small preset: a
+ * network in the yield stress, and the derivatives of control steps. */
 #include "host.h"
 #include "sanitizers.h"
+#include "test.h"
 
 #include <diffsim/ext/draft/hooks.h>
-#include <diffsim/ext/steps.h>
 #include <diffsim/ext/draft/steps_gradient.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/helper/random.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { N = 15, SEGMENTS = 5, ACTIONS = 3, NET = 4 * 2 + 4 + 4, ALL = N + NET };
 
@@ -87,7 +77,7 @@ static void test_hook_points(void **state)
     f->plugin->env->destroy(env);
 }
 
-/* Weights of 0 leave the loss as it is, to the last bit; others do not. */
+/* Weights of 0 keep the loss to the last bit; others do not. */
 static void test_silent_network(void **state)
 {
     fake_host *f = *state;
@@ -102,7 +92,7 @@ static void test_silent_network(void **state)
         void *wired = create(f);
         double loss = evaluate(f, plain, N, x, NULL);
         assert_true(evaluate(f, wired, ALL, x, NULL) == loss);
-        x[N + 11] = 0.4; /* of the last hidden unit, which sees the volume */
+        x[N + 11] = 0.4; /* of the last hidden unit, whose input is the volume */
         x[N + 6] = 0.4;
         assert_true(evaluate(f, wired, ALL, x, NULL) != loss);
         x[N + 11] = x[N + 6] = 0.0;
@@ -124,15 +114,15 @@ static double difference(fake_host *f, void *env, double *x, int i, double h)
     return (up - down) / (2.0 * h);
 }
 
-/* Against differences where these exist: the loss jumps where a grid node enters the reach of the ring. And
- * the derivation of the vectorised engine against that of the plain one. */
+/* Against differences where these exist: the loss jumps when a grid node enters the reach of the ring. The
+ * derivatives of the vectorised engine agree with the plain one. */
 static void test_network_gradient(void **state)
 {
     fake_host *f = *state;
     static const char *const engines[] = {"fast", "scalar"};
     double x[ALL], grad[2][ALL], scale[2] = {0.0, 0.0};
     random_point(2, 0.5, x);
-    x[N + 2] = 1.5; /* strains are small: a weight that feels them */
+    x[N + 2] = 1.5; /* strains are small: a weight large enough to matter */
     x[N + 8] = 2.0;
     fake_host_set(f, "residual", wiring);
     fake_host_set(f, "residual_limit", "10");
@@ -187,7 +177,7 @@ typedef struct steps {
     const ds_env_steps *rl;
     const ds_env_steps_gradient *gradient;
     void *env;
-    int idle; /* some control steps have no step of the simulation */
+    int idle; /* some control steps contain no step of the simulation */
     double obs[SEGMENTS][N_OBS], reward[SEGMENTS], loss;
 } steps;
 
@@ -224,7 +214,7 @@ static void play(steps *s, int count, const double *x)
     }
 }
 
-/* What is differentiated: sum over the steps of weight[k] reward[k] + by_obs[k] . obs[k]. */
+/* The differentiated function: sum over the steps of weight[k] reward[k] + by_obs[k] . obs[k]. */
 static double objective(const steps *s, int first, int last, const double weight[SEGMENTS],
                         double by_obs[SEGMENTS][N_OBS])
 {
@@ -287,8 +277,8 @@ static void test_sweep_is_gradient(void **state)
     }
 }
 
-/* Windows of an episode, with observations, against differences; those of pictures, beside which observations
- * would hide everything, without. */
+/* Windows of an episode against differences: with observations, and with images without observations, which
+ * would hide the images' part. */
 static void test_sweep_differences(void **state)
 {
     fake_host *f = *state;
@@ -329,7 +319,7 @@ static void test_sweep_differences(void **state)
                     quotient[h] = (up - objective(&s, 0, 4, weight, by_obs)) / (2.0 * step);
                     x[i] = before;
                 }
-                if (fabs(quotient[0] - quotient[1]) <= 1e-5 * size) { /* else a jump is near */
+                if (fabs(quotient[0] - quotient[1]) <= 1e-5 * size) { /* otherwise a jump is near */
                     compared++;
                     if (!(fabs(quotient[0] - grad[i]) <= 3e-5 * size)) {
                         print_error("%s, %s, action %d: %.10g, differences %.10g\n", losses[l],
@@ -344,7 +334,7 @@ static void test_sweep_differences(void **state)
     }
 }
 
-/* A sweep in an open episode changes nothing that comes after it. */
+/* A sweep within an open episode does not change the rest of the episode. */
 static void test_sweep_leaves_no_trace(void **state)
 {
     fake_host *f = *state;
@@ -377,16 +367,4 @@ static void test_sweep_leaves_no_trace(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_hook_points, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_silent_network, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_network_gradient, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_network_threads, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sweep_is_gradient, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sweep_differences, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sweep_leaves_no_trace, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_EACH_WITH(set_up, tear_down, test_hook_points, test_silent_network, test_network_gradient, test_network_threads, test_sweep_is_gradient, test_sweep_differences, test_sweep_leaves_no_trace)

@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plasticine plugins through the public interface, on the small preset: all ten tasks, and with
- * torus what does not depend on the task. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+/* test_mpm_plugins.c - the plasticine plugins through the public interface, on the small preset: all ten
+ * tasks, and with torus everything that does not depend on the task. */
 #include "host.h"
 #include "sanitizers.h"
+#include "test.h"
 
-#include <diffsim/ext/steps.h>
 #include <diffsim/ext/scene.h>
+#include <diffsim/ext/steps.h>
 #include <diffsim/helper/random.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* The ring starts in the slab, so that the actions matter within the 10 short steps. */
+/* The ring starts in the slab, so that the actions matter within 10 short steps. */
 static const char *const in_contact = "0.5 0.13 0.5 0 0 0 1";
 
 enum { N_OBS = 6 * 209 + 7 }; /* every sixth of 1250 particles, and the ring */
@@ -136,13 +125,13 @@ static void test_pure_and_repeatable(void **state)
     assert_int_equal(first.grad_kind, DS_GRAD_ADJOINT);
     assert_int_equal(first.bad_step, -1);
     assert_int_equal(plain.cost_steps, 90);
-    assert_int_equal(first.cost_steps, 180); /* all is kept: nothing is simulated again */
+    assert_int_equal(first.cost_steps, 180); /* all states are kept: nothing is simulated again */
     f->plugin->env->destroy(env);
     f->plugin->env->destroy(twin);
 }
 
-/* Directional derivative against differences whose step is halved until two of them agree: the
- * loss has jumps. */
+/* Directional derivative against differences whose step is halved until two of them agree: the loss has
+ * jumps. */
 static void check_direction(fake_host *f, const char *what, uint64_t n, double tolerance)
 {
     void *env = create(f);
@@ -152,7 +141,7 @@ static void check_direction(fake_host *f, const char *what, uint64_t n, double t
         random_point(point + 100, n, d);
         double slope = 0.0, scale = 0.0;
         for (uint64_t i = 0; i < n; i++) {
-            x[i] *= 0.9; /* room for the differences inside the bounds */
+            x[i] *= 0.9; /* leaves room for differences inside the bounds */
         }
         evaluate(f, env, DS_WANT_GRAD, n, x, grad);
         for (uint64_t i = 0; i < n; i++) {
@@ -201,8 +190,8 @@ static void test_gradient(void **state)
     check_direction(f, "final, softness 0, 700 particles", 9, 1e-5);
 }
 
-/* At rest all singular values coincide; the reference's clamped derivative is only slightly off
- * over so few steps. */
+/* At rest all singular values coincide; the reference's clamped derivative is only slightly off over these
+ * few steps. */
 static void test_reference_gradients(void **state)
 {
     fake_host *f = *state;
@@ -234,7 +223,6 @@ static void test_reference_gradients(void **state)
 static ds_status no_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap,
                              uint64_t *needed)
 {
-    (void)host, (void)relative, (void)buf, (void)cap, (void)needed;
     return DS_E_IO;
 }
 
@@ -310,7 +298,7 @@ static void set_overflowing_target(fake_host *f)
     fake_host_set_array(f, "target", target, 3, shape);
 }
 
-/* The first state that the loss counts is after step 2. */
+/* The loss counts states from step 2 on. */
 static void test_divergence_is_reported(void **state)
 {
     fake_host *f = *state;
@@ -323,7 +311,7 @@ static void test_divergence_is_reported(void **state)
     assert_true(isinf(io.loss) && io.bad_step == 2);
     assert_non_null(strstr(f->error, "move the tools less"));
     assert_true(grad[0] == 0.0 && grad[14] == 0.0);
-    /* Step by step the same. */
+    /* Stepwise control gives the same. */
     const ds_env_steps *rl = f->plugin->env->get_extension(env, DS_EXT_STEPS);
     double obs[N_OBS];
     ds_step step = {.action = x, .obs = obs};
@@ -334,7 +322,7 @@ static void test_divergence_is_reported(void **state)
     f->plugin->env->destroy(env);
 }
 
-/* Where the loss is that of the last state, the one at the start must be finite, too. */
+/* A loss of the last state must be finite at the start, too. */
 static void test_divergence_at_the_start(void **state)
 {
     fake_host *f = *state;
@@ -354,7 +342,7 @@ static void test_divergence_at_the_start(void **state)
     f->plugin->env->destroy(env);
 }
 
-/* An episode that is told to stop, and one after it. */
+/* An episode that receives a stop request, and one after it. */
 static void test_stepwise_stops(void **state)
 {
     fake_host *f = *state;
@@ -458,7 +446,7 @@ static const task tasks[] = {
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
-/* Returns a number that tells targets apart: where the target's points are, weighted. */
+/* A number that distinguishes targets: the weighted positions of the target's points. */
 static double check_bodies(fake_host *f, void *env, const task *t)
 {
     const ds_scene *scene = f->plugin->env->get_extension(env, DS_EXT_SCENE);
@@ -477,7 +465,7 @@ static double check_bodies(fake_host *f, void *env, const task *t)
             assert_int_equal(body.role, DS_ROLE_MATERIAL);
             particles += body.count;
         } else if (b < t->bodies + t->tools) {
-            /* within the picture, but for what is below the floor */
+            /* inside the image, except below the floor */
             assert_int_equal(body.role, strcmp(t->id, "rope") == 0 && b == 3 ? DS_ROLE_FIXED : DS_ROLE_TOOL);
             for (int d = 0; d < 3; d++) {
                 assert_true(numbers[d] >= info.box[d] && numbers[d] <= info.box[3 + d]);
@@ -507,7 +495,6 @@ static void open_task(fake_host *f, const task *t)
 /* Dimensions, bodies, and five targets that differ. */
 static void test_tasks(void **state)
 {
-    (void)state;
     for (int k = 0; k < TASKS; k++) {
         const task *t = &tasks[k];
         static const char *const variants[5] = {"1", "2", "3", "4", "5"};
@@ -534,11 +521,10 @@ static void test_tasks(void **state)
     }
 }
 
-/* Where the target is the start's own particles elsewhere, all mass is in the wrong place
- * (assembly: the lump's). */
+/* Where the target is the start's own particles elsewhere, all mass is in the wrong place (assembly: the
+ * lump's mass). */
 static void test_own_particles_as_target(void **state)
 {
-    (void)state;
     static const int moved[] = {0, 2, 5, 8};
     for (size_t k = 0; k < sizeof moved / sizeof moved[0]; k++) {
         const task *t = &tasks[moved[k]];
@@ -559,10 +545,9 @@ static void test_own_particles_as_target(void **state)
     }
 }
 
-/* Every tool, working in the material, with both engines. */
+/* Every tool in the material, with both engines. */
 static void test_tasks_gradient(void **state)
 {
-    (void)state;
     for (int k = 0; k < TASKS; k++) {
         const task *t = &tasks[k];
         fake_host f;
@@ -582,24 +567,4 @@ static void test_tasks_gradient(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_descriptor, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_info_and_bounds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_pure_and_repeatable, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gradient, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_reference_gradients, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_unused_segments, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_divergence_is_reported, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_divergence_at_the_start, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stepwise_stops, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_scene, set_up, tear_down),
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_own_particles_as_target),
-        cmocka_unit_test(test_tasks_gradient),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_EACH_WITH(set_up, tear_down, test_descriptor, test_info_and_bounds, test_pure_and_repeatable, test_gradient, test_reference_gradients, test_refusals, test_unused_segments, test_stop, test_divergence_is_reported, test_divergence_at_the_start, test_stepwise_stops, test_scene, test_tasks, test_own_particles_as_target, test_tasks_gradient)

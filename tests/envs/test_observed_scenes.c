@@ -2,20 +2,15 @@
 /* test_observed_scenes.c - gradSim's scenes of rigid bodies and pendula: motions and losses of pictures
  * measured once with an independent program, optima, derivatives against central differences, residuals with
  * their products. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/channel.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
 #include "host.h"
 #include "temporary.h"
+#include "test.h"
+#include "test.h"
+
+#include <diffsim/ext/channel.h>
+#include <diffsim/ext/channel.h>
+#include <diffsim/helper/random.h>
+#include <diffsim/helper/random.h>
 
 enum { MOST = 601 };
 
@@ -33,7 +28,6 @@ static void random_numbers(uint64_t n, double *x, uint64_t key)
 
 static void cube_moves(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, "envs/rigid_contact", NULL, 0, 0);
     const double *x = fake_metric(&e, truth, "x"), *y = fake_values(&e, "y");
@@ -45,10 +39,9 @@ static void cube_moves(void **state)
     fake_env_close(&e);
 }
 
-/* Raw colours of 128 x 128 pixels, where one number is 0.8 or 1.25 times that of the target. */
+/* Raw colours of 128 x 128 pixels, where one parameter is 0.8 or 1.25 times the target's. */
 static void cube_slices(void **state)
 {
-    (void)state;
     static const double loss[5][2] = {
         {8.6e-4, 9.9e-4}, {5.8e-4, 5.8e-4}, {4.5e-4, 5.8e-4}, {1.3e-3, 1.2e-3}, {2.9e-4, 1.9e-4}};
     fake_env e;
@@ -65,10 +58,9 @@ static void cube_slices(void **state)
     fake_env_close(&e);
 }
 
-/* gradSim's landscape of the mass, raw colours of 64 x 64 pixels; and where the cube ends. */
+/* gradSim's landscape of the mass, raw colours of 64 x 64 pixels, and the final position of the cube. */
 static void pushed_cube(void **state)
 {
-    (void)state;
     static const double at[][2] = {
         {0.1, 1.5005e-2}, {0.493, 2.679e-3}, {0.689, 9.76e-4}, {2.064, 1.214e-3}, {5, 2.049e-3}};
     fake_env e;
@@ -84,10 +76,9 @@ static void pushed_cube(void **state)
     fake_env_close(&e);
 }
 
-/* Recorded states, and the loss along the length; that of the table is the mean of two coordinates. */
+/* Recorded states, and the loss along the length. The loss of the table is the mean over two coordinates. */
 static void pendulum_swings(void **state)
 {
-    (void)state;
     static const double at[4][3] = {{10, 0.1192029, -2.3514191},
                                     {20, -0.14655798, 1.8163368},
                                     {30, 0.1390507, -1.40142471},
@@ -112,10 +103,9 @@ static void pendulum_swings(void **state)
     fake_env_close(&e);
 }
 
-/* Recorded states; the energy stays that of the start. */
+/* Recorded states; the energy stays constant. */
 static void twins_swing(void **state)
 {
-    (void)state;
     static const char *const names[4] = {"angle1", "rate1", "angle2", "rate2"};
     static const double at[2][5] = {{15, 0.47021559, -2.08813319, 1.54816316, -4.8092873},
                                     {30, -0.47509655, -4.77972741, -1.18611593, -0.34588124}};
@@ -133,11 +123,9 @@ static void twins_swing(void **state)
     fake_env_close(&e);
 }
 
-/* A bob has a picture of its own: where only the second rod is longer the first one's pictures are as they
- * should be. */
+/* Each bob has its own image: where only the second rod is longer the image of the first bob is unchanged. */
 static void bobs_are_seen_apart(void **state)
 {
-    (void)state;
     enum { SIZE = 32, FRAMES = 13, PICTURE = SIZE * SIZE };
     fake_env e;
     fake_env_open(&e, "envs/double_pendulum",
@@ -157,10 +145,9 @@ static void bobs_are_seen_apart(void **state)
     fake_env_close(&e);
 }
 
-/* Up to the first bounce a parabola; along the speed all distances grow alike. */
+/* A parabola up to the first bounce; along the speed all distances grow in proportion. */
 static void ball_flies(void **state)
 {
-    (void)state;
     fake_env e;
     double mean = 0;
     fake_env_open(&e, "envs/ball2d", (const char *const[]){"observe=state", NULL}, 0, 0);
@@ -179,7 +166,6 @@ static void ball_flies(void **state)
 
 static void optimum(void **state)
 {
-    (void)state;
     static const char *const observe[] = {"observe=image", "observe=state"};
     static const struct {
         const char *name;
@@ -206,11 +192,9 @@ static double along(fake_env *e, const double *x, const double *v, double h)
     return fake_eval(e, at, NULL, 0, NULL);
 }
 
-/* Over whole episodes with all of their contacts, between two switches of which the quotient of some
- * step lies. */
+/* Whole episodes with all their contacts, at a step whose quotient stays between two switches. */
 static void derivatives(void **state)
 {
-    (void)state;
     static const struct {
         const char *name, *settings[5];
     } scenes[] = {{"envs/rigid_contact", {"image_size=32"}},
@@ -289,7 +273,6 @@ static void products_of(const char *name, const char *const *settings)
 
 static void products(void **state)
 {
-    (void)state;
     products_of("envs/rigid_contact",
                 (const char *const[]){"image_size=32", "variables=density ke turn velocity", NULL});
     products_of("envs/rigid_mass",
@@ -305,10 +288,9 @@ static void products(void **state)
                                                          "image_size=32", NULL});
 }
 
-/* The bodies of table 1: a mass for each vertex, drawn by the number of the object. */
+/* The bodies of table 1: a mass per vertex, drawn by the number of the object. */
 static void bodies_have_their_vertices(void **state)
 {
-    (void)state;
     static const struct {
         const char *shape;
         uint64_t vertices;
@@ -330,11 +312,10 @@ static void bodies_have_their_vertices(void **state)
     }
 }
 
-/* The number of an object draws what is unknown, between the bounds and a tenth of their distance away from
- * each; metric error at the lower bound tells what was drawn. */
+/* The number of an object draws the unknown parameters, at least a tenth of the range inside their bounds.
+ * The metric error at the lower bound shows which values were drawn. */
 static void objects_are_drawn(void **state)
 {
-    (void)state;
     static const char *const objects[] = {"object=1", "object=2"};
     static const struct {
         const char *name, *variables;
@@ -366,10 +347,9 @@ static const char *write_mesh(temporary *t, const char *name, const char *text)
     return setting;
 }
 
-/* Its size and place in the file do not count; a bad one is refused with one line. */
+/* Size and position in the file do not matter; a bad mesh is refused with one line. */
 static void mesh_from_a_file(void **state)
 {
-    (void)state;
     static const char tetrahedron[] =
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
                       larger[] = "v 9 2 1\nv 13 2 1\nv 9 6 1\nv 9 2 5\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
@@ -413,7 +393,6 @@ static void mesh_from_a_file(void **state)
 
 static void refused(void **state)
 {
-    (void)state;
     fake_env_refuses("envs/rigid_contact", (const char *const[]){"variables=colour", NULL},
                      "unknown variable 'colour'");
     fake_env_refuses("envs/rigid_contact", (const char *const[]){"variables=ke turn turn.x", NULL},
@@ -426,10 +405,9 @@ static void refused(void **state)
     fake_env_refuses("envs/rigid_mass", (const char *const[]){"truth=0", NULL}, "no mass");
 }
 
-/* A quarter heavier on a ground a quarter stiffer it moves alike, until a known force pushes it. */
+/* A quarter heavier on a ground a quarter stiffer it moves the same, until a known force pushes it. */
 static void proportions(void **state)
 {
-    (void)state;
     static const char *const force[] = {"force=0, 0, 0", "force=-10, 0, 0"};
     double x[5], loss[2];
     memcpy(x, truth, sizeof x);
@@ -446,11 +424,10 @@ static void proportions(void **state)
     assert_true(loss[0] < 1e-16 && loss[1] > 1e-3);
 }
 
-/* A model without the friction or the damping of the target does not get to it at the truth; its gradient
- * is exact. */
+/* A model that lacks the target's friction or damping has a positive loss at the truth; its gradient is
+ * exact. */
 static void imperfect(void **state)
 {
-    (void)state;
     static const char *const lacks[] = {"unmodelled=friction", "unmodelled=damping"};
     for (int k = 0; k < 2; k++) {
         fake_env e;
@@ -468,17 +445,159 @@ static void imperfect(void **state)
     }
 }
 
-int main(void)
+/* ---- drawn objects ---- */
+
+static const struct {
+    const char *plugin, *variable, *duration; /* long enough to touch the ground, or to sag */
+} drawn[] = {{"envs/rigid_contact", "variables=density", "duration=1.5"},
+             {"envs/beam", "variables=mu", "duration=0.2"},
+             {"envs/soft_ball", "variables=lambda", "duration=0.8"}};
+
+enum { DRAWN = sizeof drawn / sizeof *drawn };
+
+static void open_object(fake_env *e, int k, const char *object)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cube_moves),       cmocka_unit_test(cube_slices),
-        cmocka_unit_test(pushed_cube),      cmocka_unit_test(pendulum_swings),
-        cmocka_unit_test(twins_swing),      cmocka_unit_test(bobs_are_seen_apart),
-        cmocka_unit_test(ball_flies),       cmocka_unit_test(bodies_have_their_vertices),
-        cmocka_unit_test(mesh_from_a_file), cmocka_unit_test(optimum),
-        cmocka_unit_test(derivatives),      cmocka_unit_test(products),
-        cmocka_unit_test(refused),          cmocka_unit_test(proportions),
-        cmocka_unit_test(imperfect),        cmocka_unit_test(objects_are_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    fake_env_open(e, drawn[k].plugin,
+                  (const char *const[]){drawn[k].variable, object, "image_size=16", drawn[k].duration, NULL},
+                  0, 0);
+    assert_int_equal(e->info.n, 1);
 }
+
+/* Finds the object: at the lower bound the error, relative as for all logarithms, is 1 - 10^(bound - object).
+ */
+static double place_of(fake_env *e)
+{
+    const double *error = fake_metric(e, e->lower, "error");
+    return e->lower[0] - log10(1 - error[0]);
+}
+
+static void is_the_optimum(void **state)
+{
+    for (int k = 0; k < DRAWN; k++) {
+        fake_env e;
+        open_object(&e, k, "object=7");
+        const double width = e.upper[0] - e.lower[0], x = place_of(&e);
+        assert_true(x > e.lower[0] + 0.1 * width && x < e.upper[0] - 0.1 * width);
+        assert_true(fake_eval(&e, &x, NULL, 0, NULL) < 1e-15);
+        assert_near(fake_metric(&e, &x, "error")[0], 0, 1e-12);
+        assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) > 1e-9);
+        fake_env_close(&e);
+    }
+}
+
+static void numbers_tell_objects_apart(void **state)
+{
+    for (int k = 0; k < DRAWN; k++) {
+        fake_env one, other, again;
+        open_object(&one, k, "object=7");
+        open_object(&other, k, "object=8");
+        open_object(&again, k, "object=7");
+        assert_true(fabs(place_of(&one) - place_of(&other)) > 1e-6);
+        assert_true(place_of(&one) == place_of(&again));
+        fake_env_close(&one);
+        fake_env_close(&other);
+        fake_env_close(&again);
+    }
+}
+
+/* Each velocity of a cloth is drawn: no two are equal, and the error is their mean distance. */
+static void each_particle(void **state)
+{
+    fake_env e;
+    fake_env_open(&e, "envs/cloth_velocity",
+                  (const char *const[]){"variables=velocities", "object=1", "image_size=8", "duration=0.01",
+                                        "observe=state", NULL},
+                  0, 0);
+    const double at_start = fake_metric(&e, e.x0, "error")[0];
+    assert_true(at_start > 0.5 && at_start < 2); /* uniform in (-1.6, 1.6), seen from (-0.01, 0.99) */
+    assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) > 0);
+    fake_env_close(&e);
+}
+
+/* Each of several parameters has its own error and `error` is their mean; positive parameters have relative
+ * errors. */
+static void each_quantity(void **state)
+{
+    static const char *const name[] = {"error_density", "error_ke", "error_kd", "error_kf", "error_mu"};
+    const double x[5] = {log10(5 * 1.5), log10(4900 * 1.25), log10(15), log10(50 * 0.5), 0.3 * 1.1};
+    const double expected[5] = {0.5, 0.25, 0, 0.5, 0.1};
+    fake_env e;
+    double sum = 0;
+    fake_env_open(&e, "envs/rigid_contact", (const char *const[]){"image_size=16", NULL}, 0, 0);
+    const double mean = fake_metric(&e, x, "error")[0];
+    for (int i = 0; i < 5; i++) {
+        const double error = fake_values(&e, name[i])[0];
+        assert_near(error, expected[i], 1e-12);
+        sum += error;
+    }
+    assert_near(mean, sum / 5, 1e-12);
+    fake_env_close(&e);
+
+    fake_env_open(&e, "envs/soft_ball",
+                  (const char *const[]){"image_size=16", "duration=0.05", "variables=mu masses", NULL}, 0, 0);
+    assert_near(fake_metric(&e, e.x0, "error_mu")[0], fabs(pow(10, 2.7) / 1000 - 1), 1e-12);
+    assert_near(fake_values(&e, "error_masses")[0], pow(10, 0.1) - 1, 1e-12);
+    fake_env_close(&e);
+}
+
+/* Start values of the 85 masses of a ball, and their mean error. */
+static double masses_start(const char *near, const char *object, const char *seed, double start[85])
+{
+    fake_env e;
+    fake_env_open(&e, "envs/soft_ball",
+                  (const char *const[]){"variables=masses", "image_size=8", "duration=0.01", "observe=state",
+                                        near, object, seed, NULL},
+                  0, 0);
+    assert_int_equal(e.info.n, 85);
+    const double error = fake_metric(&e, e.x0, "error")[0];
+    for (int i = 0; i < 85; i++) {
+        assert_true(e.x0[i] >= e.lower[i] && e.x0[i] <= e.upper[i]);
+        start[i] = e.x0[i];
+    }
+    fake_env_close(&e);
+    return error;
+}
+
+/* Masses that start near those of the target: by their inverses as in gradSim, or by factors between 1/2 and
+ * 2. In a ball of uniform density the lightest particle has 0.174 kg, the heaviest 1.143 kg, the mean is
+ * 0.430 kg. */
+static void masses_near_the_target(void **state)
+{
+    double far[85], at[85], other[85], least = 0, most = -1, differ = 0;
+    masses_start("near=anywhere", "object=0", "seed=0", far);
+    const double inverse = masses_start("near=inverse", "object=0", "seed=0", at);
+    double mean = 0;
+    for (int i = 0; i < 85; i++) {
+        assert_near(far[i], 0.1, 0);
+        least = fmin(least, at[i]);
+        most = fmax(most, at[i]);
+        mean += (1 - pow(10, at[i])) / 85;
+    }
+    assert_true(most < 0 && least > -log10(1 + 0.2 * 1.144));
+    for (int i = 42; i < 54; i++) { /* the corners of the outer icosahedron have 0.274 kg */
+        assert_true(at[i] > -log10(1 + 0.2 * 0.274));
+    }
+    assert_near(inverse, mean, 1e-12);             /* the target is 1 for all */
+    assert_true(inverse > 0.03 && inverse < 0.05); /* 0.1/kg on average, of 0.43 kg */
+
+    assert_true(masses_start("near=inverse", "object=0", "seed=1", other) != inverse);
+    const double of_drawn = masses_start("near=inverse", "object=1", "seed=0", other);
+    assert_true(of_drawn > 0.03 && of_drawn < 0.07); /* of masses between 0.4 and 2.5 of that */
+    for (int i = 0; i < 85; i++) {
+        differ = fmax(differ, fabs(other[i] - at[i]));
+    }
+    assert_true(differ > 0.3);
+
+    /* |2^u - 1| for u uniform in (-1, 1) has the mean 0.361. */
+    const double factor = masses_start("near=factor", "object=0", "seed=0", at);
+    assert_near(factor, 0.361, 0.1);
+    for (int i = 0; i < 85; i++) {
+        assert_true(fabs(at[i]) <= log10(2));
+    }
+    masses_start("near=factor", "object=1", "seed=0", other); /* bounded: masses_start() checks it */
+}
+
+RUN_TESTS(cube_moves, cube_slices, pushed_cube, pendulum_swings, twins_swing, bobs_are_seen_apart, ball_flies,
+          bodies_have_their_vertices, mesh_from_a_file, optimum, derivatives, products, refused, proportions,
+          imperfect, objects_are_drawn, is_the_optimum, numbers_tell_objects_apart, each_particle,
+          each_quantity, masses_near_the_target)

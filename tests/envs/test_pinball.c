@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pinball.c - episodes of a ball among bars: recorded trajectories, impacts and gradients of Nimble, the
- * plugin pinball, its plateaus and jumps, and what the kinds of gradient are derivatives of. */
-#include "rigid_cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/scene.h>
-#include <math.h>
-
+/* test_pinball.c - episodes of a ball among bars: recorded trajectories, impacts and gradients of Nimble; the
+ * plugin pinball with its plateaus and jumps; which derivative each kind of gradient is. */
+#include "differences.h"
 #include "engines/physics/contact/ball.h"
+#include "test.h"
+
+#include <diffsim/ext/scene.h>
 
 enum { MAX_BARS = 16 };
 #ifdef SLOW
-enum { BASES = 200, SIDE = 41, SAMPLES = 8, POINTS = 300 };
+enum { ALL = 1, BASES = 200, SIDE = 41, SAMPLES = 8, POINTS = 300 };
 #else
-enum { BASES = 20, SIDE = 9, SAMPLES = 1, POINTS = 60 };
+enum { ALL = 0, BASES = 20, SIDE = 9, SAMPLES = 1, POINTS = 60 };
 #endif
 
 /* ---- recorded episodes, through the engine ---- */
@@ -70,7 +62,7 @@ static double run_in(ball *sim, const layout *l, const double *angle, double *gr
     return d;
 }
 
-static ds_memory room; /* of the balls in use */
+static ds_memory room; /* of the current balls */
 
 static ball *make(const layout *l, int gradient)
 {
@@ -164,7 +156,6 @@ static void check_differences(const double *got, uint64_t n, const json_t *c, co
 
 static void recorded_episodes(void **state)
 {
-    (void)state;
     static const char *const files[] = {"pinball2.json", "pinball16.json", "pinball2_e09.json",
                                         "pinball2_e03.json"};
     for (int f = 0; f < 8; f++) {
@@ -232,7 +223,6 @@ static double difference(const layout *l, double angle, double eps)
 /* Measured once with an independent program: discrete, saltation and a difference over 0.02 rad. */
 static void single_impact_gradients(void **state)
 {
-    (void)state;
     static const double angle[3] = {-0.45, -0.3, 0.2}, discrete[3] = {6.4148, 5.824, 2.4964};
     static const double continuous[3] = {6.650, 6.087, 2.8572}, coarse[3] = {6.654, 6.065, 2.8573};
     static const double discrete_7000[3] = {6.4173, 5.8263, 2.4977};
@@ -257,7 +247,6 @@ static void single_impact_gradients(void **state)
 
 static void two_impact_gradients(void **state)
 {
-    (void)state;
     static const double angle[2] = {0.03, -0.05}, discrete[2] = {14.544, 163.36},
                         nimble[2] = {15.113, 168.76};
     static const double continuous[2] = {14.939, 165.45}, coarse[2] = {14.938, 56.1};
@@ -277,7 +266,6 @@ static void two_impact_gradients(void **state)
 /* alternate gives the discrete gradient where no switched class leaves a larger one. */
 static void alternate_gradient(void **state)
 {
-    (void)state;
     layout l = one_bar(0.002, 700);
     int differ = 0;
     for (int k = 0; k < 200; k++) {
@@ -343,11 +331,10 @@ static double mismatch(ball *sim, const layout *l, double *x, uint64_t i, double
     return fabs((4 * q[1] - q[0]) / 3 - g);
 }
 
-/* Every component at random points: agreement to 1e-7 of the gradient's norm where the impacts stay the same
- * over the difference; the share of components that a switch makes disagree is reported. */
+/* Every component at random points agrees to 1e-7 of the gradient's norm where the impacts stay the same over
+ * the difference. The share of components that a switch makes disagree is printed. */
 static void central_differences(void **state)
 {
-    (void)state;
     const layout cases[] = {grid(2, 1, 1.2, 2.5), grid(4, 4, 0.7, 3.3), grid(2, 1, 1.2, 2.5)};
     for (int c = 0; c < 3; c++) {
         layout l = cases[c];
@@ -393,7 +380,6 @@ static void central_differences(void **state)
 
 static void recorded_by_plugin(void **state)
 {
-    (void)state;
     static const char *const files[] = {"pinball2.json", "pinball16.json", "pinball2_e09.json",
                                         "pinball2_e03.json"};
     static const char *const settings[][3] = {
@@ -419,8 +405,8 @@ typedef struct statistics {
     double low, high, plateau[2], jump, zero;
 } statistics;
 
-/* Loss over a square grid of two variables: range, share of neighbours with equal loss along each, share of
- * cells whose corners differ by more than 0.5, share of points with a zero in the gradient. */
+/* Loss over a square grid of two variables: range, share of neighbours with equal loss along each axis, share
+ * of cells whose corners differ by more than 0.5, share of points with a zero in the gradient. */
 static statistics scan(fake_env *e, double *x, uint64_t a, uint64_t b, int side)
 {
     statistics s = {HUGE_VAL, -HUGE_VAL, {0, 0}, 0, 0};
@@ -452,7 +438,6 @@ static statistics scan(fake_env *e, double *x, uint64_t a, uint64_t b, int side)
 
 static void plateaus_and_jumps(void **state)
 {
-    (void)state;
     fake_env e;
     double x[2];
     fake_env_open(&e, "envs/pinball", NULL, 0, 0);
@@ -468,17 +453,18 @@ static void plateaus_and_jumps(void **state)
     fake_env_close(&e);
 }
 
-#ifdef SLOW
-/* One thing changed at a time: ranges and shares stay within those measured once with 17 settings. */
+/* One setting changed at a time: ranges and shares stay within those measured once with 17 settings. */
 static void other_settings(void **state)
 {
-    (void)state;
+    if (!ALL) {
+        skip();
+    }
     static const char *const lists[][3] = {{"restitution=0.3"}, {"restitution=0.45"},   {"restitution=0.8"},
                                            {"half_length=0.9"}, {"half_length=1.5"},    {"steps=750"},
                                            {"steps=1250"},      {"steps=1500"},         {"start=2,9.5"},
                                            {"start=3,9.5"},     {"radius=0.1"},         {"radius=0.3"},
                                            {"target=6,0.5"},    {"h=0.01", "steps=200"}};
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
         fake_env e;
         double x[2];
         const char *const list[3] = {lists[k][0], lists[k][1], NULL};
@@ -495,12 +481,10 @@ static void other_settings(void **state)
         fake_env_close(&e);
     }
 }
-#endif
 
-/* A start between the two bars of a row misses everything. */
+/* A start between the two bars of a row hits nothing. */
 static void degenerate_start(void **state)
 {
-    (void)state;
     fake_env e;
     double x[2];
     fake_env_open(&e, "envs/pinball", (const char *const[]){"start=4,9.5", NULL}, 0, 0);
@@ -512,7 +496,6 @@ static void degenerate_start(void **state)
 
 static void sixteen_bars(void **state)
 {
-    (void)state;
     fake_env e;
     double x[16] = {0}, g[16], low[3] = {HUGE_VAL, 0, 0}, high[3] = {HUGE_VAL, 0, 0};
     fake_env_open(&e, "envs/pinball", (const char *const[]){"variant=pinball16", NULL}, 0, 0);
@@ -551,11 +534,10 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Slices over variables 13 and 14 about the best of 400 random points, from independent bases. Of the 200
- * measured once, 39 % were constant, 46 % spanned less than 1 and 12 % more than 5; minimum 1.09 and
- * maximum 2.85 in the median. */
+ * that were measured once, 39 % were constant, 46 % spanned less than 1 and 12 % more than 5; the median
+ * minimum was 1.09, the median maximum 2.85. */
 static void slices(void **state)
 {
-    (void)state;
     fake_env e;
     double x[16], low[200], high[200], constant = 0, narrow = 0, wide = 0;
     fake_env_open(&e, "envs/pinball", (const char *const[]){"variant=pinball16", NULL}, 0, 0);
@@ -584,7 +566,7 @@ static void slices(void **state)
                   "%.2f), maximum %.2f (%.2f, %.2f)\n",
                   BASES, constant, narrow, wide, low[BASES / 2], low[BASES / 10], low[9 * BASES / 10],
                   high[BASES / 2], high[BASES / 10], high[9 * BASES / 10]);
-    double slack = 2.6 / sqrt(BASES); /* of a share, in half widths 0.5 */
+    double slack = 2.6 / sqrt(BASES); /* of a share, as half widths 0.5 */
     assert_near(constant, 0.39, 0.5 * slack + 0.02);
     assert_near(narrow, 0.46, 0.5 * slack + 0.02);
     assert_near(wide, 0.12, 0.5 * slack + 0.02);
@@ -596,7 +578,6 @@ static void slices(void **state)
 /* Mirror image: start and target, columns and angles reversed. */
 static void mirror(void **state)
 {
-    (void)state;
     fake_env e, m;
     double x[16], y[16];
     fake_env_open(&e, "envs/pinball", (const char *const[]){"variant=pinball16", NULL}, 0, 0);
@@ -616,7 +597,6 @@ static void mirror(void **state)
 
 static void pure(void **state)
 {
-    (void)state;
     fake_env e, other;
     double x[16], y[16], g[16], again[16];
     fake_env_open(&e, "envs/pinball", (const char *const[]){"variant=pinball16", "friction=0.2", NULL}, 0, 0);
@@ -634,11 +614,10 @@ static void pure(void **state)
     fake_env_close(&other);
 }
 
-/* The order of contacts does not matter for the recorded kind of episode (one contact at a
- * time); options run. */
+/* The order of contacts does not matter for the recorded kind of episode (one contact at a time); all options
+ * run. */
 static void options(void **state)
 {
-    (void)state;
     static const char *const lists[][4] = {{"contact_order=sequential", NULL},
                                            {"contact_order=reversed", NULL},
                                            {"clip=0.03", NULL},
@@ -663,7 +642,6 @@ static void options(void **state)
 
 static void scene_of_an_episode(void **state)
 {
-    (void)state;
     fake_env e;
     double x[16], at[7 * 16];
     fake_env_open(&e, "envs/pinball", (const char *const[]){"variant=pinball16", NULL}, 0, 0);
@@ -684,7 +662,6 @@ static void scene_of_an_episode(void **state)
 /* The ball falls onto bar 1100 of 1200: its angle alone has a derivative. */
 static void many_bars(void **state)
 {
-    (void)state;
     enum { BARS = 1200, BAR = 1100 };
     const char *const settings[] = {"nh=40",          "nw=30",     "width=300", "height=400",
                                     "start=206,40.5", "steps=400", NULL};
@@ -706,27 +683,6 @@ static void many_bars(void **state)
     free(x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_episodes),
-        cmocka_unit_test(single_impact_gradients),
-        cmocka_unit_test(two_impact_gradients),
-        cmocka_unit_test(alternate_gradient),
-        cmocka_unit_test(central_differences),
-        cmocka_unit_test(recorded_by_plugin),
-        cmocka_unit_test(plateaus_and_jumps),
-        cmocka_unit_test(degenerate_start),
-        cmocka_unit_test(sixteen_bars),
-        cmocka_unit_test(mirror),
-#ifdef SLOW
-        cmocka_unit_test(other_settings),
-#endif
-        cmocka_unit_test(slices),
-        cmocka_unit_test(pure),
-        cmocka_unit_test(options),
-        cmocka_unit_test(scene_of_an_episode),
-        cmocka_unit_test(many_bars),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(recorded_episodes, single_impact_gradients, two_impact_gradients, alternate_gradient,
+          central_differences, recorded_by_plugin, plateaus_and_jumps, degenerate_start, sixteen_bars, mirror,
+          other_settings, slices, pure, options, scene_of_an_episode, many_bars)

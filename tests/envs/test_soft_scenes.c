@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_soft_scenes.c - gradSim's scenes of deformable bodies, by states and by pictures: figures measured
- * once with an independent program, optima, derivatives against central differences, residuals with
+/* test_soft_scenes.c - gradSim's scenes of deformable bodies, with losses of states and of images: figures
+ * measured once with an independent program, optima, derivatives against central differences, residuals with
  * their products. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/channel.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
 #include "host.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <diffsim/ext/channel.h>
+#include <diffsim/helper/random.h>
 
 enum { MOST = 1024 };
 
-/* Short episodes and small pictures of each scene, smooth at the points that are drawn here. */
+/* Short episodes and small images of each scene, smooth at the points drawn here. */
 static const struct {
     const char *name;
     const char *const settings[6];
-    double agree; /* of a directional derivative with its quotient, relative */
+    double agree; /* relative agreement of a directional derivative with its quotient */
 } scenes[] = {
     {"envs/beam", {"duration=0.2", "frames=3", "image_size=32"}, 1e-6},
     {"envs/beam",
@@ -64,7 +56,7 @@ static void random_numbers(uint64_t n, double *x, uint64_t key)
     }
 }
 
-/* A point a little off the start, inside of the box. */
+/* A point near the start, inside the box. */
 static void near_start(const fake_env *e, double *x, uint64_t key)
 {
     random_numbers(e->info.n, x, key);
@@ -82,7 +74,7 @@ static double along(fake_env *e, const double *x, const double *v, double h)
     return fake_eval(e, at, NULL, 0, NULL);
 }
 
-/* The derivative along v and the quotient that agrees best with it, of four. */
+/* The derivative along v agrees with the closest of four quotients. */
 static void derivative_agrees(fake_env *e, const char *name, double agree)
 {
     double x[MOST], v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
@@ -164,7 +156,6 @@ static void products_agree(fake_env *e, double agree)
 
 static void derivatives(void **state)
 {
-    (void)state;
     for (int k = 0; k < SCENES; k++) {
         fake_env e;
         fake_env_open(&e, scenes[k].name, scenes[k].settings, 0, 0);
@@ -176,10 +167,9 @@ static void derivatives(void **state)
 
 /* ---- figures ---- */
 
-/* The loss of the pictures against the Lame parameters of the beam, as drawn from 128 x 128 pixels. */
+/* The loss of the images over the Lame parameters of the beam, as drawn from 128 x 128 pixels. */
 static void beam_slices(void **state)
 {
-    (void)state;
     static const double at[][3] = {{100, 1000, 1.58e-2}, {410, 1000, 5.0e-3}, {809, 1000, 5.6e-4},
                                    {2000, 1000, 2.4e-3}, {1000, 100, 8.9e-3}, {1000, 410, 6.8e-4},
                                    {1000, 2000, 2.0e-4}};
@@ -194,11 +184,10 @@ static void beam_slices(void **state)
     fake_env_close(&e);
 }
 
-/* Where the centre of the ball is, with the target's own parameters. After the first contact the diagonals of
- * its mesh matter, which are not part of the measured scene. */
+/* The centre of the ball with the target's own parameters. After the first contact the diagonals of its mesh
+ * matter, which the measured scene does not define. */
 static void ball_flies(void **state)
 {
-    (void)state;
     static const double at[][3] = {{0.2, -1.6, 1.80349},
                                    {0.4, -1.2, 1.21498},
                                    {0.6, -0.81371, 0.44481},
@@ -217,10 +206,9 @@ static void ball_flies(void **state)
     fake_env_close(&e);
 }
 
-/* Without weights the gear rolls back, and the walker stands. */
+/* Without weights the gear rolls back and the walker stands. */
 static void no_control(void **state)
 {
-    (void)state;
     const double x[32] = {0};
     fake_env e;
     fake_env_open(&e, "envs/gear", NULL, 0, 0);
@@ -236,10 +224,10 @@ static void no_control(void **state)
     fake_env_close(&e);
 }
 
-/* Every scene as it comes: the start has a loss, and where the target is an episode the truth has none. */
+/* Every scene with its defaults: the start has a positive loss, and a simulated target has loss 0 at the
+ * truth. */
 static void defaults(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         double truth[3];
@@ -262,10 +250,9 @@ static void defaults(void **state)
     }
 }
 
-/* The best throw, by an independent program. */
+/* The best throw of an independent program. */
 static void throw_hits(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, "envs/cloth_throw", (const char *const[]){"observe=state", NULL}, 0, 0);
     assert_true(fake_eval(&e, (const double[3]){9.1, -3.4, 0.03}, NULL, 0, NULL) < 0.02);
@@ -274,7 +261,6 @@ static void throw_hits(void **state)
 
 static void sizes(void **state)
 {
-    (void)state;
     static const struct {
         const char *name, *setting;
         uint64_t n;
@@ -293,10 +279,9 @@ static void sizes(void **state)
     }
 }
 
-/* Velocities start at random, or all alike. */
+/* Velocities start at random or equal. */
 static void starts_of_velocities(void **state)
 {
-    (void)state;
     static const char *const spread[] = {"start_spread=1", "start_spread=0.5", "start_spread=0"};
     double start[3][MOST];
     for (size_t k = 0; k < 3; k++) {
@@ -314,7 +299,7 @@ static void starts_of_velocities(void **state)
     assert_true(fabs(start[0][0] - start[0][1]) > 0.01);
 }
 
-/* The velocity of the target: where one of three variables goes from -2 to 2, the mean error falls by 2/3
+/* The velocity of the target: when one of three variables changes from -2 to 2, the mean error falls by 2/3
  * of it. */
 static void find_throw(const char *setting, const char *velocity, double v[3])
 {
@@ -332,10 +317,9 @@ static void find_throw(const char *setting, const char *velocity, double v[3])
     fake_env_close(&e);
 }
 
-/* A number stands for a throw: as fast as parameter velocity says, in a direction of its own. */
+/* A number selects a throw: its speed is parameter velocity, its direction is drawn. */
 static void throws_are_drawn(void **state)
 {
-    (void)state;
     double v[4][3];
     find_throw("throw=0", "velocity=0.5,-1,0.7", v[0]);
     assert_near(fabs(v[0][0] - 0.5) + fabs(v[0][1] + 1) + fabs(v[0][2] - 0.7), 0, 1e-12);
@@ -351,16 +335,15 @@ static void throws_are_drawn(void **state)
     assert_true(fabs(v[1][0] - v[2][0]) + fabs(v[1][1] - v[2][1]) + fabs(v[1][2] - v[2][2]) > 0.1);
 }
 
-/* 8 x 8 grey pixels, of which the first row is white. */
+/* 8 x 8 grey pixels; the first row is white. */
 static const uint8_t white_row[] = {
     137, 80, 78, 71, 13, 10,  26,  10,  0,  0,  0,   13, 73, 72, 68, 82, 0,  0,   0,   8,   0,   0,  0,  8,
     8,   0,  0,  0,  0,  225, 100, 225, 87, 0,  0,   0,  14, 73, 68, 65, 84, 120, 218, 99,  248, 15, 5,  12,
     148, 1,  0,  26, 74, 7,   249, 92,  12, 11, 182, 0,  0,  0,  0,  73, 69, 78,  68,  174, 66,  96, 130};
 
-/* The pictures of the target from a PNG file: in their place, and compared. */
+/* Target images from a PNG file replace the simulated ones and are compared. */
 static void target_from_file(void **state)
 {
-    (void)state;
     temporary t;
     char setting[600];
     fake_env e;
@@ -388,10 +371,9 @@ static void target_from_file(void **state)
     temporary_close(&t);
 }
 
-/* A product that is not finite is said to be none. */
+/* A product that is not finite is reported as missing. */
 static void broken_product(void **state)
 {
-    (void)state;
     enum { MOST_RESIDUALS = 3000 };
     static const char *const settings[] = {"variables=position", "observe=state", "duration=0.02", "frames=2",
                                            NULL};
@@ -429,11 +411,10 @@ static void walker_products(fake_env *e, const double *x, const double *v, const
     assert_int_equal(io.outcome, DS_EVAL_OK);
 }
 
-/* The walker is a sheet that moves in a plane. Across it the adjoint grows by 1e300 within the episode and
- * would overflow, though its part in the gradient is 0. */
+/* The walker is a sheet that moves in a plane. Across the plane the adjoint grows by 1e300 within the episode
+ * and would overflow, though its part of the gradient is 0. */
 static void flat_sheet_has_gradients(void **state)
 {
-    (void)state;
     static const double x[8] = {-1.6574033314255026, -1.0527579736156012, 1.2050978608255876,
                                 0.32864814425747113, -1.6234854310384033, -0.2674922390541048,
                                 -0.0837948074366639, -1.3610443414516857};
@@ -467,7 +448,6 @@ static void flat_sheet_has_gradients(void **state)
 
 static void refused(void **state)
 {
-    (void)state;
     fake_env_refuses("envs/beam", (const char *const[]){"variables=mu colour", NULL},
                      "unknown variable 'colour'");
     fake_env_refuses("envs/beam", (const char *const[]){"variables=mu mu", NULL}, "same numbers");
@@ -494,22 +474,5 @@ static void refused(void **state)
                      "parameter contact: variable contact_kd is a logarithm");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(derivatives),
-        cmocka_unit_test(beam_slices),
-        cmocka_unit_test(ball_flies),
-        cmocka_unit_test(no_control),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(starts_of_velocities),
-        cmocka_unit_test(throws_are_drawn),
-        cmocka_unit_test(target_from_file),
-        cmocka_unit_test(flat_sheet_has_gradients),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(throw_hits),
-        cmocka_unit_test(broken_product),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(derivatives, beam_slices, ball_flies, no_control, sizes, starts_of_velocities, throws_are_drawn,
+          target_from_file, flat_sheet_has_gradients, refused, defaults, throw_hits, broken_product)

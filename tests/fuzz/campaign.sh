@@ -17,7 +17,7 @@ status=0
 printf '%-14s %12s %9s %8s %s\n' target executions seconds per_s findings
 for target in "$@"; do
     name=$(basename "$target")
-    program=$build/tests/fuzz/fuzz_$name
+    program=$build/tests/fuzz/fuzz
     out=$build/campaign/$name
     [ -x "$program" ] || { echo "$name: $program is not built" >&2; status=1; continue; }
     rm -rf "$out"
@@ -26,12 +26,12 @@ for target in "$@"; do
     files=$(find "$out/corpus" -type f | wc -l)
     begin=$(date +%s)
     failed=0
-    if "$program" -help=1 2>&1 | grep -q -- '-max_total_time'; then
-        (cd "$out" && "$program" -runs="$runs" -timeout=25 -print_final_stats=1 corpus) >"$out/log" 2>&1 || failed=1
+    if DS_FUZZ_TARGET=$name "$program" -help=1 2>&1 | grep -q -- '-max_total_time'; then
+        (cd "$out" && DS_FUZZ_TARGET=$name "$program" -runs="$runs" -timeout=25 -print_final_stats=1 corpus) >"$out/log" 2>&1 || failed=1
         done_runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/log")
     else
         each=$(((runs + files - 1) / files))
-        (cd "$out" && "$program" corpus "$each") >"$out/log" 2>&1 || failed=1
+        (cd "$out" && "$program" "$name" corpus "$each") >"$out/log" 2>&1 || failed=1
         done_runs=$((each * files))
     fi
     seconds=$(($(date +%s) - begin))

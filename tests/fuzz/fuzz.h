@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
+/* An assertion that is always on. */
 #define FUZZ_REQUIRE(condition)                                                                              \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
@@ -18,5 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                                         \
         }                                                                                                    \
     } while (0)
+
+/* All targets; fuzz_NAME() starts from tests/fuzz/corpus/NAME. `store` is the first: it configures SQLite. */
+/* clang-format off */
+#define FUZZ_TARGETS(X) \
+    X(store) X(bench) X(descriptor) X(elf) X(gmsh) X(ini) X(network) X(npy) X(obj) X(png) X(policy) X(recording) \
+    X(run_table) X(set) X(slice) X(snapshot) X(summary) X(tetgen) X(text_array) X(trajectory)
+/* clang-format on */
+#define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
+FUZZ_TARGETS(FUZZ_DECLARE)
 
 #endif

@@ -27,7 +27,7 @@ static unsigned byte(source *s)
     return s->at < s->end ? *s->at++ : 0;
 }
 
-/* Pages of memory, each before one without access. */
+/* Pages of memory, each followed by one without access. */
 static unsigned char *arena(size_t page)
 {
     static unsigned char *memory;
@@ -134,53 +134,35 @@ static const ds_param *make_param(source *s, unsigned index)
 
 static ds_status create_env(const ds_host *host, void **out)
 {
-    (void)host;
-    (void)out;
     return DS_E_GENERIC;
 }
 
 static void destroy(void *self)
 {
-    (void)self;
 }
 
 static ds_status info(void *self, ds_env_info *out)
 {
-    (void)self;
-    (void)out;
     return DS_E_GENERIC;
 }
 
 static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
 {
-    (void)self;
-    (void)n;
-    (void)lower;
-    (void)upper;
-    (void)x0;
     return DS_E_GENERIC;
 }
 
 static ds_status evaluate(void *self, const ds_rows *rows, const ds_results *results)
 {
-    (void)self;
-    (void)rows;
-    (void)results;
     return DS_E_GENERIC;
 }
 
 static ds_status create_optimizer(const ds_host *host, const ds_problem *problem, void **out)
 {
-    (void)host;
-    (void)problem;
-    (void)out;
     return DS_E_GENERIC;
 }
 
 static ds_status run(void *self, const ds_objective *objective)
 {
-    (void)self;
-    (void)objective;
     return DS_E_GENERIC;
 }
 
@@ -285,7 +267,7 @@ static void hand_over(source *s, const ds_plugin *p)
     free(bytes);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_descriptor(const uint8_t *data, size_t size)
 {
     source s = {.at = data, .end = data + size};
     ds_error e = {0};

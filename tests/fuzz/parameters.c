@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parameters.c - environments with random parameters at random points: every set is refused with one line
- * that names a parameter, or makes an instance that keeps the rules of env.h; nothing crashes and nothing
- * hangs.
+ * that names a parameter, or makes an instance that keeps the rules of env.h; no crash, no hang.
  *
  * usage: parameters [ENV|all [SETS [FIRST]]]; also DS_FUZZ_ENV and DS_FUZZ_SETS. Prints TAP, with
  * DS_FUZZ_SHOW also the messages of refused sets. A set depends on its environment and number alone:
  * `parameters ENV 1 NUMBER` repeats one.
  *
- * What a set may take is measured in episodes of the same environment: TOO_LONG times the longest of the
- * ordinary sets, in processor time. Sets whose episodes are long are stopped as a user would stop them, and
- * must end.
- */
+ * The limit of a set is TOO_LONG times the longest episode of the environment's ordinary sets, in processor
+ * time. Sets with long episodes get a stop request, as from a user, and must end. */
 #include "config.h"
 
 #include <math.h>
@@ -44,7 +41,7 @@ typedef struct tally {
     long slowest_set;
 } tally;
 
-/* The set in hand, for the reports of the handlers. */
+/* The current set, for reports of the handlers. */
 static struct {
     const scene *scene;
     long number;
@@ -61,7 +58,7 @@ static double processor_time(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A set may ask for more memory than there is: create() says so. */
+/* A set may need more memory than there is: create() reports it. */
 const char *__asan_default_options(void) __attribute__((visibility("default")));
 const char *__asan_default_options(void)
 {
@@ -105,8 +102,8 @@ static void crash(int number)
     raise(number);
 }
 
-/* 0 = no limit. It holds for the program alone: a million particles fill a gigabyte, which the kernel
- * clears first. A set that waits instead of computing is found by the clock on the wall. */
+/* 0 = no limit. It counts the program's own time: a million particles fill a gigabyte, which the kernel
+ * clears first. A set that waits instead of computing is found by wall time. */
 static void set_timer(double seconds)
 {
     struct itimerval t = {
@@ -117,14 +114,12 @@ static void set_timer(double seconds)
 
 static void does_not_end(int number)
 {
-    (void)number;
     fail("this set does not end", "it waits");
 }
 
 /* First for a long set: as if the user had pressed ^C. */
 static void time_is_up(int number)
 {
-    (void)number;
     if (now.is_long && !now.stop) {
         now.stop = 1;
         set_timer(now.limit);
@@ -174,11 +169,10 @@ static void read_scene(ds_env *env)
     }
 }
 
-/* The answer keeps the rules; what the host had to put right counts against the environment. */
+/* The result keeps the rules; what the host had to correct is an error of the environment. */
 static void check_answer(const ds_env *env, const ds_answer *a, const double *grad)
 {
-    /* What an episode takes may be known only when it is asked for: a gradient has
-     * no memory where a loss has. */
+    /* Memory may run out only when more is requested: a gradient may fail where a loss succeeds. */
     bool no_memory = a->outcome == DS_EVAL_ERROR && strncmp(a->message, "no memory for", 13) == 0;
     if ((a->outcome > DS_EVAL_INFEASIBLE && !no_memory) || strncmp(a->message, "component", 9) == 0 ||
         strncmp(a->message, "channel", 7) == 0 || strncmp(a->message, "evaluate()", 10) == 0) {
@@ -211,7 +205,7 @@ static void check_steps(ds_env *env, const double *x, const ds_answer *whole)
     free(obs);
 }
 
-/* One question about a channel, with random vectors. */
+/* One query for a channel, with random vectors. */
 static void check_question(ds_random *r, ds_env *env, const double *x, uint32_t channel, uint32_t op)
 {
     ds_query_layout queries = {.count = 1,
@@ -403,7 +397,7 @@ static void fuzz_scene(const scene *s, long first, long count, const char *folde
     if (getenv("DS_FUZZ_SHOW") != NULL) {
         show_set(s, module, t.slowest_set, folder);
     }
-    if (count >= 1000) { /* else the test would test little */
+    if (count >= 1000) { /* otherwise the test would cover little */
         REQUIRE(10 * t.refused < 5 * t.sets && t.refused > 0);
         REQUIRE(t.outcome[DS_EVAL_OK] > t.sets / 2);
     }

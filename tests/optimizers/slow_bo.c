@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slow_bo.c - Bayesian optimization against recorded runs of BoTorch, and the order of methods on
  * rugged landscapes; minutes, part of check-slow. */
-#include "objective.h"
 #include "functions.h"
 #include "golden.h"
-
 #include "methods/bayes/surrogate.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "objective.h"
+#include "test.h"
 
 #define SEEDS 10
 
@@ -29,8 +21,7 @@ static double median(double *values, size_t count)
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* ---- against BoTorch
- * ------------------------------------------------------------------------------------------- */
+/* ---- against BoTorch ---- */
 
 #define REPEATS 12 /* searches from each recorded design */
 #define RUNS (SEEDS * REPEATS)
@@ -61,17 +52,15 @@ static const test_case *case_named(const char *name)
 
 static uint32_t never(const ds_host *host)
 {
-    (void)host;
     return 0;
 }
 
 static void silent(const ds_host *host, uint32_t level, const char *line)
 {
-    (void)host, (void)level, (void)line;
 }
 
-/* The loop of bo with j = 1 from a recorded design of `start` points; regret after 10,
- * 20, ... evaluations. */
+/* The loop of bo with j = 1 from a recorded design of `start` points; regret after 10, 20, ... evaluations.
+ */
 static void run_loop(const test_case *c, const surrogate_options *options, const json_t *design,
                      uint64_t budget, uint64_t seed, double *regret)
 {
@@ -136,12 +125,11 @@ static size_t run_recorded(const json_t *root, const json_t *item, double regret
     return count;
 }
 
-/* From the designs of the recorded runs, the median regret is at most three times that of BoTorch at every
- * mark. On Hartmann-6 about six runs of ten find the global basin, in both programs: the medians of ten runs
- * scatter by a factor of 30, hence twelve searches from each design. */
+/* From the designs of the recorded runs, the median regret is at most three times BoTorch's at every mark. On
+ * Hartmann-6 about six of ten runs find the global basin in both programs: medians of ten runs scatter by a
+ * factor of 30, hence twelve searches from each design. */
 static void test_against_botorch(void **state)
 {
-    (void)state;
     json_t *root = golden_or_skip("optimizers/bo_loop.json");
     const json_t *list = golden_list(root, "summary");
     int bad = 0;
@@ -170,7 +158,6 @@ static void test_against_botorch(void **state)
  * of the plugin. */
 static void test_success_rates(void **state)
 {
-    (void)state;
     static const struct {
         const char *parameters;
         size_t which;
@@ -193,8 +180,7 @@ static void test_success_rates(void **state)
     }
 }
 
-/* ---- rugged landscapes
- * ----------------------------------------------------------------------------------------- */
+/* ---- rugged landscapes ---- */
 
 /* Mean best loss of `runs` runs of 1000 evaluations. */
 static double mean_of(uint64_t runs, const char *plugin, const char *parameters, size_t n, fake_function f)
@@ -220,12 +206,11 @@ static double mean_best(const char *plugin, const char *parameters, size_t n, fa
     return mean_of(8, plugin, parameters, n, f);
 }
 
-/* On a rippled bowl in 10 dimensions descents are worth more than a factor 2, and so is a narrow first
- * generation; continued leaps are at least no worse. The mean of 8 runs has a standard error of a quarter
- * here: what differs by less needs more runs. */
+/* On a rippled bowl in 10 dimensions descents gain more than a factor 2, and so does a narrow first
+ * generation; continued leaps are at least as good. The mean of 8 runs has a standard error of a quarter;
+ * smaller differences need more runs. */
 static void test_rippled_bowl(void **state)
 {
-    (void)state;
     double leap = mean_best("boleap", "", 10, ripples);
     assert_true(leap < mean_best("boleap", "profile=paper", 10, ripples) / 2.0);
     assert_true(leap < mean_best("boleap", "j=0", 10, ripples) / 2.0);
@@ -237,10 +222,9 @@ static void test_rippled_bowl(void **state)
     assert_true(mean_best("leaprefine", "", 10, ripples) < leap / 2.0);
 }
 
-/* Rosenbrock's valley in 15 dimensions, x = 2 (v - o) + 1, a hundredth of the usual values. */
+/* Rosenbrock's valley in 15 dimensions, x = 2 (v - o) + 1, scaled to a hundredth. */
 static double valley(void *ctx, size_t n, const double *v, double *g)
 {
-    (void)ctx;
     double x[16];
     for (size_t k = 0; k < n; k++) {
         x[k] = 2.0 * (v[k] - 0.5 * sin(3.0 * (double)k + 1.0)) + 1.0;
@@ -254,7 +238,6 @@ static double valley(void *ctx, size_t n, const double *v, double *g)
 
 static void test_valley(void **state)
 {
-    (void)state;
     double leap = mean_best("boleap", "", 15, valley);
     assert_true(mean_best("boleap", "resume=true", 15, valley) < leap / 1.5);
     assert_true(mean_best("leaprefine", "", 15, valley) < leap / 2.0);
@@ -263,13 +246,4 @@ static void test_valley(void **state)
     mean_best("boleap", "j=20", 15, valley);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_botorch),
-        cmocka_unit_test(test_success_rates),
-        cmocka_unit_test(test_rippled_bowl),
-        cmocka_unit_test(test_valley),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_against_botorch, test_success_rates, test_rippled_bowl, test_valley)

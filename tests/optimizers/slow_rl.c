@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slow_rl - returns of ppo and sac on the pendulum of Gymnasium, with the settings and from the start states
- * of the recorded runs of Stable-Baselines3, and of ppo on CartPole-v1; three seeds each. Minutes. */
-#include "rl.h"
+/* slow_rl.c - returns of ppo and sac on the pendulum of Gymnasium, with the settings and start states of
+ * recorded runs of Stable-Baselines3, and of ppo on CartPole-v1; three seeds each. Minutes. */
 #include "golden.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
+#include "rl.h"
+#include "test.h"
 
 #define GYM "env.variant=gym env.start=random"
 #define AS_GYM "opt.time=false opt.end=truncate opt.reward_scale=1 "
@@ -24,7 +17,6 @@ static size_t start_count;
 static int read_starts(void **state)
 {
     json_t *root = golden_load("optimizers/pendulum_dynamics.json");
-    (void)state;
     start_count = root ? golden_array(root, "evaluation_initial_states", starts) / 2 : 0;
     json_decref(root);
     return 0;
@@ -69,7 +61,6 @@ static void need_starts(void)
 /* 8000 steps = 40 episodes, a trial of 20 episodes after every fifth one; the last two count. */
 static void test_sac(void **state)
 {
-    (void)state;
     need_starts();
     for (uint64_t seed = 0; seed < 3; seed++) {
         double r = final_return("sac",
@@ -83,7 +74,6 @@ static void test_sac(void **state)
 /* 25 updates of 4096 steps = 512 episodes, then one trial. */
 static void test_ppo(void **state)
 {
-    (void)state;
     need_starts();
     for (uint64_t seed = 0; seed < 3; seed++) {
         assert_true(final_return("ppo", TUNED_PPO, 532, seed, 1) > -300);
@@ -92,18 +82,15 @@ static void test_ppo(void **state)
 
 static void test_ppo_sde(void **state)
 {
-    (void)state;
     need_starts();
     for (uint64_t seed = 0; seed < 3; seed++) {
         assert_true(final_return("ppo", TUNED_PPO "opt.sde=true", 532, seed, 1) > -300);
     }
 }
 
-/* The defaults of Stable-Baselines3 do not learn this task in 100000 steps: a control that the others are no
- * accident. */
+/* The defaults of Stable-Baselines3 do not learn this task in 100000 steps: a control for the other tests. */
 static void test_ppo_default(void **state)
 {
-    (void)state;
     need_starts();
     double r =
         final_return("ppo",
@@ -114,11 +101,10 @@ static void test_ppo_default(void **state)
     assert_true(r < -600);
 }
 
-/* CartPole-v1 with the settings of the RL Zoo (without its schedules): the last trial of 20 episodes that
- * began within 100000 training steps holds the pole to the end in every one. */
+/* CartPole-v1 with the settings of the RL Zoo (without its schedules): in the last trial of 20 episodes that
+ * began within 100000 training steps every episode holds the pole to the end. */
 static void test_ppo_cartpole(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         fake_rl f = {.env = "cartpole_gym",
                      .env_settings = "env.start=random",
@@ -151,11 +137,4 @@ static void test_ppo_cartpole(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ppo_cartpole), cmocka_unit_test(test_ppo), cmocka_unit_test(test_ppo_sde),
-        cmocka_unit_test(test_ppo_default),  cmocka_unit_test(test_sac),
-    };
-    return cmocka_run_group_tests_name("slow_rl", tests, read_starts, NULL);
-}
+RUN_TESTS_WITH(read_starts, NULL, test_ppo_cartpole, test_ppo, test_ppo_sde, test_ppo_default, test_sac)

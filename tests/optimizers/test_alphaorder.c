@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_alphaorder.c - mixtures of first- and zeroth-order gradients, and the optimizer alphaorder.
  */
+#include "functions.h"
 #include "methods/gradient/alpha_gradient.h"
 #include "objective.h"
-#include "functions.h"
-#include "optimizer_cases.h"
+#include "test.h"
 
 #include <diffsim/helper/random.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* A set of samples of f around x, and the estimate from it. */
 typedef struct estimate {
@@ -67,7 +59,6 @@ static estimate make(fake_function f, size_t n, const double *x, size_t count, c
  * within 5 standard errors. */
 static void test_unbiased(void **state)
 {
-    (void)state;
     static const double x[3] = {0.5, -1.0, 0.2};
     size_t N = 100000;
     for (int antithetic = 0; antithetic < 2; antithetic++) {
@@ -76,8 +67,8 @@ static void test_unbiased(void **state)
         assert_true(zeroth.alpha == 0.0);
         assert_true(mixed.alpha > 0.5);
         for (int k = 0; k < 3; k++) {
-            /* variance of (g . w) w_k / s^2 is |g|^2 + g_k^2, of 2 w_k it is 4 s^2; quadratic
-             * terms add less */
+            /* variance of (g . w) w_k / s^2 is |g|^2 + g_k^2, of 2 w_k it is 4 s^2; quadratic terms add less
+             */
             double error = sqrt((4 * 1.29 + 4 * x[k] * x[k] + 1.0) / (double)N);
             assert_true(fabs(zeroth.g[k] - 2 * x[k]) < 5 * error);
             assert_true(fabs(mixed.g[k] - 2 * x[k]) < 5 * error);
@@ -85,10 +76,9 @@ static void test_unbiased(void **state)
     }
 }
 
-/* The mean of the other losses is a baseline as good as f(x): no bias, though each sample has another one. */
+/* The mean of the other losses is as good a baseline as f(x): no bias, although each sample has its own. */
 static void test_baseline(void **state)
 {
-    (void)state;
     static const double x[3] = {0.5, -1.0, 0.2};
     const size_t N = 20000;
     alpha_rule rule = usual(0);
@@ -104,11 +94,10 @@ static void test_baseline(void **state)
     assert_true(fabs(e.report.v1 / (4 * 3 * 0.01) - 1.0) < 0.03);
 }
 
-/* Every component of a weight of its own has the inverse variances of that component; a fixed weight
- * is that. */
+/* With one weight per component each has the inverse variances of that component; a fixed weight is used as
+ * given. */
 static void test_weights(void **state)
 {
-    (void)state;
     static const double x[3] = {0.5, -1.0, 0.2};
     alpha_rule rule = usual(0), fixed = usual(0), small = usual(0);
     rule.block = 1;
@@ -123,7 +112,7 @@ static void test_weights(void **state)
     small.small = 1e-5;
     e = make(sphere, 3, x, 500, &small, 1);
     assert_true(fabs(e.alpha - e.report.v0 / (e.report.v0 + e.report.v1 + 1e-5)) < 1e-12);
-    for (double gamma = 1e-3; gamma < 1e3; gamma *= 3) { /* whatever is tolerated */
+    for (double gamma = 1e-3; gamma < 1e3; gamma *= 3) { /* for any tolerance */
         rule.rule = ALPHA_BIAS;
         rule.gamma = gamma;
         e = make(sphere, 3, x, 500, &rule, 1);
@@ -137,7 +126,6 @@ static void test_weights(void **state)
 /* A step at 0 without slope on either side: the first order is 0 with certainty, and wrong. */
 static double heaviside(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     for (size_t k = 0; g && k < n; k++) {
         g[k] = 0.0;
     }
@@ -146,7 +134,6 @@ static double heaviside(void *ctx, size_t n, const double *x, double *g)
 
 static void test_jump(void **state)
 {
-    (void)state;
     static const double x[1] = {0.0};
     alpha_rule rule = usual(0);
     double slope = 1.0 / (0.1 * sqrt(2.0 * FUNCTIONS_PI)); /* density of w at the jump */
@@ -155,7 +142,7 @@ static void test_jump(void **state)
     estimate trusting = make(heaviside, 1, x, 1000, &rule, 1);
     assert_true(trusting.alpha == 1.0 && trusting.g[0] == 0.0);
     rule.rule = ALPHA_BIAS;
-    rule.gamma = 0.01; /* far below what 1000 samples can tell */
+    rule.gamma = 0.01; /* far below the resolution of 1000 samples */
     estimate wary = make(heaviside, 1, x, 1000, &rule, 1);
     assert_true(wary.alpha == 0.0);
     assert_true(fabs(wary.g[0] - slope) < 0.2 * slope);
@@ -167,7 +154,6 @@ static void test_jump(void **state)
 
 static double linear(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     for (size_t k = 0; g && k < n; k++) {
         g[k] = k == 0;
     }
@@ -178,7 +164,6 @@ static double linear(void *ctx, size_t n, const double *x, double *g)
  * ratio 7. */
 static void test_variance(void **state)
 {
-    (void)state;
     static const size_t sizes[2] = {5, 41};
     double x[64] = {0}, error[2] = {0, 0};
     alpha_rule rule = usual(0);
@@ -196,7 +181,6 @@ static void test_variance(void **state)
 
 static void test_every_case(void **state)
 {
-    (void)state;
     optimizer_stands("alphaorder", "", 203, 1, 0);
     optimizer_stands("alphaorder", "antithetic=false samples=5 block=2 step=sgd", 203, 1, 0);
     optimizer_stands("alphaorder", "rule=bias gamma=0.1 j=3", 203, 1, 0);
@@ -207,14 +191,13 @@ static void test_every_case(void **state)
     optimizer_stands("alphaorder", "step=armijo order=first slope=0 lr_decay=0.3", 203, 1, 0);
 }
 
-/* Rows tagged "line" between the batches of an iteration are the trials of armijo from its first row, which
- * is x: as long as they have not brought the fall that was asked for there are more of them, and the next x
- * is the last of them or, after the most, the old one. */
+/* Rows tagged "line" between the batches of an iteration are the trials of armijo from its first row, x. More
+ * follow until one gives the required decrease. The next x is the last trial or, after the largest number of
+ * trials, the old x. */
 static void test_backtracking(void **state)
 {
     enum { N = 5, TRIALS = 8 };
     double centre[N];
-    (void)state;
     for (int k = 0; k < N; k++) {
         centre[k] = 0.7 * sin(k + 1.0);
     }
@@ -236,7 +219,7 @@ static void test_backtracking(void **state)
                 assert_true(next - at - 9 < TRIALS);
             }
             const int stays = memcmp(r.x + next * N, r.x + at * N, N * sizeof *r.x) == 0;
-            if (strcmp(r.rows[next].tag, "init") != 0) { /* else another search has begun */
+            if (strcmp(r.rows[next].tag, "init") != 0) { /* otherwise another search has begun */
                 assert_true(stays ? next - at - 9 == TRIALS
                                   : memcmp(r.x + next * N, r.x + (next - 1) * N, N * sizeof *r.x) == 0 &&
                                         r.rows[next].loss < r.rows[at].loss);
@@ -250,7 +233,7 @@ static void test_backtracking(void **state)
         assert_true(taken > 5 && r.best < (order == 2 ? 0.05 : 1e-4));
         fake_free(&r);
     }
-    /* At this rate steps that are not searched for lead from one side of the box to the other. */
+    /* At this rate steps without line search jump from one side of the box to the other. */
     fake_problem p = optimizer_box(N, -1, 1, sphere, 1500);
     p.ctx = centre;
     fake_result r = fake_run("alphaorder", "step=sgd lr=40 patience=1000 clip=inf s=0.02 samples=8", &p, 3);
@@ -260,7 +243,6 @@ static void test_backtracking(void **state)
 
 static void test_reaches(void **state)
 {
-    (void)state;
     double centre[10];
     for (int k = 0; k < 10; k++) {
         centre[k] = 0.7 * sin(k + 1.0);
@@ -277,10 +259,9 @@ static void test_reaches(void **state)
     }
 }
 
-/* Each order alone, and both from samples of their own. */
+/* Each order alone, and both from separate samples. */
 static void test_orders(void **state)
 {
-    (void)state;
     static const char *const settings[] = {"order=first", "order=zeroth", "shared=false",
                                            "units=x lr_decay=0.1"};
     double centre[10] = {0};
@@ -304,8 +285,8 @@ static void test_orders(void **state)
 
 /* ---- the constants of the paper's program ---- */
 
-/* Mean, and standard deviation in *spread, of where 10 searches of the paper end on an environment of one
- * variable: at the centre of their last samples. */
+/* Mean, and standard deviation in *spread, of the ends of 10 searches of the paper on an environment of one
+ * variable: the centres of their last samples. */
 static double end_of_search(const char *env, const char *const *usual, const char *other, double *spread)
 {
     enum { SEEDS = 10, MOST = 24 };
@@ -320,7 +301,7 @@ static double end_of_search(const char *env, const char *const *usual, const cha
             settings[k++] = *usual;
         }
         usual -= k - 14;
-        settings[k] = other; /* the last one counts */
+        settings[k] = other; /* the last setting counts */
         fake_env e;
         fake_env_open(&e, env, NULL, 1000000, -INFINITY);
         e.x0[0] = 0.1;
@@ -343,7 +324,7 @@ static double end_of_search(const char *env, const char *const *usual, const cha
     return sum;
 }
 
-/* Each of the constants moved from the published value. The minimum of the smoothed loss is 0.861
+/* Each constant is moved away from the published value. The minimum of the smoothed loss is 0.861
  * (ball_wall), the first order alone stays at 0.495; on momentum the cliff is at 0.785. */
 static void test_authors_constants(void **state)
 {
@@ -351,7 +332,7 @@ static void test_authors_constants(void **state)
     static const char *const bar[] = {"s=0.02", "lr=0.01", "gamma=0.2", "j=500", NULL};
     static const struct {
         const char *other;
-        double ball[2], bar[2]; /* ends between */
+        double ball[2], bar[2]; /* where the searches end */
     } rows[] = {
         {NULL, {0.848, 0.860}, {0.728, 0.760}},       {"samples=10", {0.84, 0.87}, {0.68, 0.78}},
         {"samples=200", {0.48, 0.53}, {0.725, 0.76}}, {"delta_repo=false", {0.848, 0.86}, {0.71, 0.77}},
@@ -361,7 +342,6 @@ static void test_authors_constants(void **state)
         {"shared=true", {0.84, 0.87}, {0.72, 0.77}},  {"antithetic=true", {0.84, 0.87}, {0.72, 0.77}},
         {"lr_decay=0.1", {0.44, 0.48}, {0.72, 0.76}}, {"s_decay=0.1", {0.41, 0.45}, {0.62, 0.78}},
         {"step=adam", {0.8, 0.95}, {0.72, 0.76}}};
-    (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         double spread[2];
         const double x = end_of_search("envs/ball_wall", ball, rows[k].other, &spread[0]),
@@ -373,14 +353,5 @@ static void test_authors_constants(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unbiased),          cmocka_unit_test(test_jump),
-        cmocka_unit_test(test_variance),          cmocka_unit_test(test_every_case),
-        cmocka_unit_test(test_reaches),           cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_weights),           cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_authors_constants), cmocka_unit_test(test_backtracking),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_unbiased, test_jump, test_variance, test_every_case, test_reaches, test_baseline, test_weights,
+          test_orders, test_authors_constants, test_backtracking)

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps,
- * failures, determinism, and what they reach on analytic functions. */
-#include "objective.h"
+/* test_boleap.c - the optimizers bo and boleap as plugins: budgets, the structure of leaps, failures,
+ * determinism, and their results on analytic functions. */
 #include "functions.h"
-
-#include "methods/cma/cma2001.h"
 #include "methods/bayes/surrogate.h"
+#include "methods/cma/cma2001.h"
+#include "objective.h"
+#include "test.h"
 
 #include <diffsim/helper/random.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static fake_problem box(size_t n, double lower, double upper, fake_function f, uint64_t budget)
 {
@@ -32,15 +24,15 @@ static void assert_sound(const fake_result *r, uint64_t budget)
     assert_int_equal(r->evaluations, budget);
 }
 
-/* Walks through the record of a run of boleap with K samples and J descent steps at most and
- * leaps of `steps`. */
+/* Walks through the record of a run of boleap with K samples, at most J descent steps and leaps of `steps`.
+ */
 static void check_leaps(const fake_result *r, uint64_t K, uint64_t J, uint64_t steps)
 {
     uint64_t i = 0;
     while (i < r->evaluations) {
         uint64_t leap = r->rows[i].group, used = 0;
         while (i < r->evaluations && r->rows[i].group == leap) {
-            assert_true(steps - used >= K + (J > 0)); /* a generation began only where it fits */
+            assert_true(steps - used >= K + (J > 0)); /* a generation begins only if it fits */
             uint64_t samples = 0, descent = 0;
             for (; i < r->evaluations && samples < K && strcmp(r->rows[i].tag, "sample") == 0; i++) {
                 assert_int_equal(r->rows[i].want, 0);
@@ -62,7 +54,6 @@ static void check_leaps(const fake_result *r, uint64_t K, uint64_t J, uint64_t s
 
 static void test_budget_and_leaps(void **state)
 {
-    (void)state;
     fake_problem p = box(10, -1, 1, ripples, 1000);
     fake_result r = fake_run("boleap", "raw=64 starts=2 fit_max=100", &p, 1);
     assert_sound(&r, 1000);
@@ -84,7 +75,6 @@ static void test_budget_and_leaps(void **state)
 /* Optimum anywhere in [-0.5, 0.5]^10: one leap brings the loss below 1 % of the first sampled one. */
 static void test_sphere_in_one_leap(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 5; seed++) {
         double centre[10];
         ds_random rng = ds_random_open(seed, "centre", 0);
@@ -113,7 +103,6 @@ static void assert_same_points(const fake_result *a, const fake_result *b, size_
 
 static void test_without_samples_it_is_bo(void **state)
 {
-    (void)state;
     fake_problem p = box(4, -2, 3, ripples, 120);
     fake_result a = fake_run("boleap", "k=0 j=12 leap_steps=12 raw=64 starts=3", &p, 5);
     fake_result b = fake_run("bo", "j=12 raw=64 starts=3", &p, 5);
@@ -136,7 +125,6 @@ static void test_without_samples_it_is_bo(void **state)
 
 static void test_without_gradient_leaps_have_no_descents(void **state)
 {
-    (void)state;
     fake_problem p = box(5, -1, 1, ripples, 200);
     p.no_gradient = 1;
     fake_result r = fake_run("boleap", "raw=64 starts=2", &p, 3);
@@ -149,7 +137,6 @@ static void test_without_gradient_leaps_have_no_descents(void **state)
 
 static void test_bo_structure(void **state)
 {
-    (void)state;
     fake_problem p = box(2, 0, 1, branin, 100);
     fake_result r = fake_run("bo", "j=10", &p, 1);
     assert_sound(&r, 100);
@@ -170,21 +157,18 @@ static void test_bo_structure(void **state)
 
 static uint32_t never(const ds_host *host)
 {
-    (void)host;
     return 0;
 }
 
 static void silent(const ds_host *host, uint32_t level, const char *line)
 {
-    (void)host, (void)level, (void)line;
 }
 
-/* A model that is told the rows of a record proposes the starts of its searches: so every sample and
- * every step of a descent has been told. The box is [-1, 1]^3; the samples of boleap are drawn
+/* A model that is given the rows of a record proposes the starts of its searches, so the plugin's model
+ * received every sample and every step of a descent. The box is [-1, 1]^3; the samples of boleap are drawn
  * closely around their start. */
 static void test_every_point_is_told(void **state)
 {
-    (void)state;
     static const char *const plugins[] = {"bo", "boleap"}, *const parameters[] = {
                                                                "j=6",
                                                                "k=6 mu=3 j=3 leap_steps=20 sigma1=1e-9"};
@@ -229,7 +213,6 @@ static void test_every_point_is_told(void **state)
 /* Without descents a leap is the (5/5, 10)-CMA-ES of 2001, sample by sample. */
 static void test_without_descents_it_is_cma(void **state)
 {
-    (void)state;
     enum { N = 6, K = 10, GENERATIONS = 10 };
     fake_problem p = box(N, -1, 1, ripples, K * GENERATIONS);
     fake_result r = fake_run("boleap", "j=0 leap_steps=100", &p, 21);
@@ -270,7 +253,6 @@ static void test_without_descents_it_is_cma(void **state)
 
 static void test_determinism(void **state)
 {
-    (void)state;
     static const char *const plugins[] = {"bo", "boleap"};
     fake_problem p = box(6, 0, 1, hartmann6, 150);
     for (int i = 0; i < 2; i++) {
@@ -286,10 +268,9 @@ static void test_determinism(void **state)
     }
 }
 
-/* A run that ends earlier is the beginning of a longer one (boleap does not look at the budget). */
+/* A shorter run is the beginning of a longer one (boleap does not depend on the budget). */
 static void test_prefix(void **state)
 {
-    (void)state;
     fake_problem p = box(3, -1, 1, ripples, 250), q = box(3, -1, 1, ripples, 120);
     fake_result a = fake_run("boleap", "raw=64 starts=2", &p, 9),
                 b = fake_run("boleap", "raw=64 starts=2", &q, 9);
@@ -308,7 +289,6 @@ static void assert_finite_record(const fake_result *r, size_t n)
 
 static void test_failures(void **state)
 {
-    (void)state;
     static const char *const runs[][2] = {{"boleap", "raw=64 starts=2"},
                                           {"boleap", "raw=64 starts=2 on_failure=worst resume=true"},
                                           {"boleap", "raw=64 starts=2 mean=last path=moved"},
@@ -323,7 +303,7 @@ static void test_failures(void **state)
         assert_finite_record(&r, 5);
         assert_true(r.best < 2.0);
         fake_free(&r);
-        p.failure_rate = 1.0; /* nothing ever succeeds */
+        p.failure_rate = 1.0; /* every evaluation fails */
         p.budget = 150;
         r = fake_run(runs[i][0], runs[i][1], &p, i);
         assert_sound(&r, 150);
@@ -339,7 +319,6 @@ static void test_failures(void **state)
 /* Losses with jumps, plateaus, huge values and very different scales of the box. */
 static double nasty(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     for (size_t k = 0; g && k < n; k++) {
         g[k] = 0.0;
     }
@@ -360,7 +339,6 @@ static double nasty(void *ctx, size_t n, const double *x, double *g)
 
 static void test_nasty_losses(void **state)
 {
-    (void)state;
     fake_problem p = box(3, -1e-3, 1e-3, nasty, 150);
     static const char *const runs[][2] = {
         {"boleap", "raw=64 starts=2"},
@@ -382,7 +360,6 @@ static void test_nasty_losses(void **state)
 
 static void test_one_variable(void **state)
 {
-    (void)state;
     fake_problem p = box(1, -3, 4, ripples, 150);
     fake_result r = fake_run("boleap", "", &p, 4);
     assert_sound(&r, 150);
@@ -392,7 +369,6 @@ static void test_one_variable(void **state)
 
 static void test_target_and_stop(void **state)
 {
-    (void)state;
     fake_problem p = box(4, -1, 1, sphere, 500);
     p.target = 0.01;
     fake_result r = fake_run("boleap", "", &p, 4);
@@ -410,7 +386,6 @@ static void test_target_and_stop(void **state)
 
 static void test_bad_parameters(void **state)
 {
-    (void)state;
     fake_problem p = box(4, -1, 1, sphere, 50);
     static const char *const wrong[] = {"mu=11", "k=0 j=0", "leap_steps=10"};
     for (int i = 0; i < 3; i++) {
@@ -421,10 +396,9 @@ static void test_bad_parameters(void **state)
     }
 }
 
-/* The options of the model run and find the basin of a function of two variables. */
+/* All options of the model run and find the basin of a function of two variables. */
 static void test_options(void **state)
 {
-    (void)state;
     static const char *const options[] = {"gp=2022",           "kernel=matern52",     "noise=fixed",
                                           "acquisition=ei",    "acquisition=logei",   "warp=log",
                                           "around_best=false", "n_max=40 fit_max=20", "n_init=8",
@@ -441,24 +415,7 @@ static void test_options(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_budget_and_leaps),
-        cmocka_unit_test(test_sphere_in_one_leap),
-        cmocka_unit_test(test_without_samples_it_is_bo),
-        cmocka_unit_test(test_without_gradient_leaps_have_no_descents),
-        cmocka_unit_test(test_bo_structure),
-        cmocka_unit_test(test_every_point_is_told),
-        cmocka_unit_test(test_without_descents_it_is_cma),
-        cmocka_unit_test(test_determinism),
-        cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_nasty_losses),
-        cmocka_unit_test(test_one_variable),
-        cmocka_unit_test(test_target_and_stop),
-        cmocka_unit_test(test_bad_parameters),
-        cmocka_unit_test(test_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_budget_and_leaps, test_sphere_in_one_leap, test_without_samples_it_is_bo,
+          test_without_gradient_leaps_have_no_descents, test_bo_structure, test_every_point_is_told,
+          test_without_descents_it_is_cma, test_determinism, test_prefix, test_failures, test_nasty_losses,
+          test_one_variable, test_target_and_stop, test_bad_parameters, test_options)

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cmaes.c - the cmaes plugin as a host sees it: bounds, restarts, budget, failures, start points,
- * invariances. Runs on environment analytic through a host in miniature. */
+/* test_cmaes.c - the cmaes plugin in a miniature host: bounds, restarts, budget, failures, start points,
+ * invariances, on environment analytic. */
 #include "host.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define CMAES "optimizers/cmaes"
 
-/* Every profile, boundary method and covariance finds the optimum inside the box and one in its corner. */
+/* Every profile, boundary method and covariance finds an optimum inside the box and one in its corner. */
 static void test_finds_optimum(void **state)
 {
-    (void)state;
     const char *const profiles[] = {"tutorial", "paper", "c-cmaes", "2001"};
     const char *const bounds[] = {"transform", "resample", "penalty", "none"};
     const char *const covariances[] = {"full", "diagonal"};
@@ -34,7 +24,7 @@ static void test_finds_optimum(void **state)
             assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS(p, b, c)), DS_STOPPED);
             assert_int_equal(e.done, 3000);
             assert_int_equal(e.out_of_bounds, 0);
-            /* in a corner resampling rejects most points and narrows early (its known weakness) */
+            /* in a corner resampling rejects most points and narrows early (a known weakness) */
             double limit = !corner ? 1e-6 : i / 4 % 4 == 1 ? 5.1 : 5.001;
             if (!(e.best < limit)) {
                 fail_msg("%s %s %s corner %d: best %g", p, b, c, corner, e.best);
@@ -47,7 +37,6 @@ static void test_finds_optimum(void **state)
 /* One call per generation, the default population, and the same points at the same seed. */
 static void test_batches(void **state)
 {
-    (void)state;
     fake_env a, b, c;
     fake_env_open(&a, "envs/analytic", SETTINGS("dim=10"), 1000, -1);
     fake_env_open(&b, "envs/analytic", SETTINGS("dim=10"), 1000, -1);
@@ -55,7 +44,7 @@ static void test_batches(void **state)
     fake_env_run(&a, CMAES, 1, NULL);
     fake_env_run(&b, CMAES, 1, NULL);
     fake_env_run(&c, CMAES, 2, NULL);
-    assert_int_equal(a.calls, 101); /* 100 of 10 rows, and one that is told to stop */
+    assert_int_equal(a.calls, 101); /* 100 of 10 rows, and one that receives a stop */
     assert_memory_equal(a.x, b.x, 1000 * 10 * sizeof(double));
     assert_true(a.x[0] != c.x[0]);
     fake_env_close(&a);
@@ -68,10 +57,9 @@ static double cube(double loss)
     return loss * loss * loss + 7;
 }
 
-/* Only the order of the losses counts. */
+/* Only the order of the losses matters. */
 static void test_order_invariance(void **state)
 {
-    (void)state;
     const char *const settings[] = {"covariance=full", "restarts=none", "bounds=resample", NULL};
     fake_env a, b;
     fake_env_open(&a, "envs/analytic", SETTINGS("dim=6", "function=rosenbrock"), 600, -1);
@@ -84,10 +72,9 @@ static void test_order_invariance(void **state)
     fake_env_close(&b);
 }
 
-/* A fifth of all points fails: the run goes on and finds the optimum all the same. */
+/* A fifth of all points fails: the run continues and still finds the optimum. */
 static void test_failures(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=5", "fail_rate=0.2"), 3000, -1);
     assert_int_equal(fake_env_run(&e, CMAES, 1, NULL), DS_STOPPED);
@@ -103,10 +90,9 @@ static void test_failures(void **state)
     fake_env_close(&e);
 }
 
-/* Without restarts a converged run ends by itself; with them the budget is used up in several runs. */
+/* Without restarts a converged run ends; with them the budget is spent in several runs. */
 static void test_restarts(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=3"), 20000, -1);
     assert_int_equal(fake_env_run(&e, CMAES, 1, SETTINGS("restarts=none")), DS_OK);
@@ -123,7 +109,6 @@ static void test_restarts(void **state)
 
 static void test_start_point(void **state)
 {
-    (void)state;
     fake_env e;
     const char *const tiny[] = {"sigma0=1e-9", "x0=1,2,-3", NULL};
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=3"), 7, -1);
@@ -144,11 +129,10 @@ static void test_start_point(void **state)
     fake_env_close(&e);
 }
 
-/* bounds = none in a wide box is the plain strategy: as many evaluations as published for
- * an unbounded space. */
+/* bounds = none in a wide box is the plain strategy, with the published number of evaluations for an
+ * unbounded space. */
 static void test_unbounded(void **state)
 {
-    (void)state;
     double sum = 0;
     for (uint64_t seed = 1; seed <= 11; seed++) {
         fake_env e;
@@ -165,7 +149,6 @@ static void test_unbounded(void **state)
 /* One variable, and many (diagonal covariance). */
 static void test_dimensions(void **state)
 {
-    (void)state;
     fake_env e;
     fake_env_open(&e, "envs/analytic", SETTINGS("dim=1"), 400, -1);
     assert_int_equal(fake_env_run(&e, CMAES, 1, NULL), DS_STOPPED);
@@ -177,15 +160,13 @@ static void test_dimensions(void **state)
     fake_env_close(&e);
 }
 
-/* The quadratic finds the least point of one at once, loses little in a valley that is none, and whatever
- * bounds and profile are nothing is lost; the optimum may lie in a corner; more variables than it can hold
- * are refused. */
+/* The quadratic model finds the minimum of a quadratic at once and loses little in another valley. No bounds
+ * or profile makes it worse; the optimum may lie in a corner; more variables than it can hold are refused. */
 static void test_model(void **state)
 {
-    (void)state;
     static const struct {
         const char *function;
-        double lead; /* evaluations, against those without, at most */
+        double lead; /* largest ratio of evaluations with the model to those without */
     } smooth[] = {{"function=ellipsoid", 0.1}, {"function=sphere", 0.1}, {"function=rosenbrock", 1.6}};
     for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++) {
         double with = 0, without = 0;
@@ -233,18 +214,5 @@ static void test_model(void **state)
     fake_env_close(&a);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds_optimum),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_order_invariance),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_restarts),
-        cmocka_unit_test(test_start_point),
-        cmocka_unit_test(test_unbounded),
-        cmocka_unit_test(test_dimensions),
-        cmocka_unit_test(test_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_finds_optimum, test_batches, test_order_invariance, test_failures, test_restarts,
+          test_start_point, test_unbounded, test_dimensions, test_model)

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the
- * cases of every optimizer, the structure of their searches, several arms in step, and what
- * they reach on analytic functions. */
-#include "objective.h"
+/* test_gradients.c - the optimizers randdescents, adam and lbfgsb as plugins: the cases of every optimizer,
+ * the structure of their searches, parallel arms, and their results on analytic functions. */
 #include "functions.h"
-#include "optimizer_cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "objective.h"
+#include "test.h"
 
 static void test_every_case(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"randdescents", ""},
         {"randdescents", "step=gd arms=7"},
@@ -41,7 +30,6 @@ static void test_every_case(void **state)
 
 static void test_no_gradient(void **state)
 {
-    (void)state;
     static const char *const plugins[] = {"randdescents", "adam", "lbfgsb"};
     fake_problem p = optimizer_box(3, -1, 1, sphere, 10);
     p.no_gradient = 1;
@@ -57,7 +45,6 @@ static void test_no_gradient(void **state)
  * begins with "init". */
 static void test_descents(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(10, -1, 1, ripples, 1000);
     fake_result r = fake_run("randdescents", "", &p, 1);
     optimizer_assert_sound(&r, 1000);
@@ -74,8 +61,8 @@ static void test_descents(void **state)
     fake_free(&r);
 }
 
-/* 5, 4, 4, 4, ...: the search ends after the fourth evaluation without progress; a zero gradient ends
- * it at once. */
+/* 5, 4, 4, 4, ...: the search ends after the fourth evaluation without progress; a zero gradient ends it at
+ * once. */
 static double told(void *ctx, size_t n, const double *x, double *g)
 {
     int *count = ctx;
@@ -88,7 +75,6 @@ static double told(void *ctx, size_t n, const double *x, double *g)
 
 static void test_end_of_a_descent(void **state)
 {
-    (void)state;
     int count[2] = {0, 0};
     fake_problem p = optimizer_box(4, -1e6, 1e6, told, 60);
     p.ctx = count;
@@ -103,11 +89,9 @@ static void test_end_of_a_descent(void **state)
     fake_free(&r);
 }
 
-/* The searches of several arms are the searches of one arm, interleaved: start i is the same, and
- * so is its end. */
+/* Several arms do the searches of one arm, interleaved: start i and its end are the same. */
 static void test_arms(void **state)
 {
-    (void)state;
     static const char *const plugins[] = {"randdescents", "adam", "lbfgsb"};
     fake_problem p = optimizer_box(4, -1, 1, ripples, 400);
     for (int i = 0; i < 3; i++) {
@@ -129,11 +113,10 @@ static void test_arms(void **state)
     }
 }
 
-/* With blind = 3 a bad gradient ends no search of adam: it goes on by what it knows, as good as ever; where
- * nothing is known, or nothing but bad ones follow, another start is better. */
+/* With blind = 3 a bad gradient does not end a search of adam, which continues with its moments and results
+ * as good. Before the first good gradient, or after more bad ones, it starts elsewhere. */
 static void test_bad_gradients(void **state)
 {
-    (void)state;
     static const struct {
         const char *parameters;
         double reaches;
@@ -164,7 +147,8 @@ static void test_bad_gradients(void **state)
         assert_true(fake_groups(&r) > 200);
         fake_free(&r);
     }
-    fake_problem p = optimizer_box(4, -1, 1, sphere, 300); /* as told, the first one ends a search */
+    /* by default the first bad gradient ends a search */
+    fake_problem p = optimizer_box(4, -1, 1, sphere, 300);
     p.bad_gradient_rate = 0.1;
     fake_result r = fake_run("adam", "lr=0.05 j=300 patience=60", &p, 5);
     assert_true(fake_groups(&r) > 20);
@@ -180,10 +164,9 @@ static double best(const char *plugin, const char *parameters, const fake_proble
     return loss;
 }
 
-/* What each rule reaches on a sphere and in Rosenbrock's valley. */
+/* Results of each rule on a sphere and in Rosenbrock's valley. */
 static void test_reaches(void **state)
 {
-    (void)state;
     static const struct {
         const char *plugin, *parameters;
         double sphere, valley; /* largest loss allowed after 1000 evaluations, 10 and 2 variables */
@@ -216,8 +199,9 @@ static void test_reaches(void **state)
     }
 }
 
-/* rule = normalized on squared distances: a first step of half the way and the floor known, every step is
- * half of what is left, however long the gradient is. Without a floor all steps are as long as the first. */
+/* rule = normalized on squared distances: with a first step of half the way and a known floor, every step is
+ * half of the rest, whatever the length of the gradient. Without a floor all steps are as long as the first.
+ */
 static double tilted(void *ctx, size_t n, const double *x, double *g)
 {
     double f = 0.0;
@@ -232,7 +216,6 @@ static double tilted(void *ctx, size_t n, const double *x, double *g)
 
 static void test_normalized(void **state)
 {
-    (void)state;
     static const double lengths[] = {1e-9, 2.0, 1e9}, steady[] = {0.7, 0.2, 0.3, 0.2};
     for (int i = 0; i < 6; i++) {
         const int known = i < 3;
@@ -254,7 +237,7 @@ static void test_normalized(void **state)
 }
 
 /* With use_x0, L-BFGS-B from the middle of the box solves a separable quadratic with eigenvalues 1 to 100 and
- * bounds that hold about half of the 100 variables in fewer than 150 simulations. */
+ * active bounds for about half of its 100 variables in fewer than 150 simulations. */
 static double quadratic(void *ctx, size_t n, const double *x, double *g)
 {
     const double *centre = ctx;
@@ -272,7 +255,6 @@ static double quadratic(void *ctx, size_t n, const double *x, double *g)
 
 static void test_bounded_quadratic(void **state)
 {
-    (void)state;
     double centre[100];
     for (int k = 0; k < 100; k++) {
         centre[k] = 2.0 * sin(12.9898 * (k + 1.0));
@@ -284,14 +266,5 @@ static void test_bounded_quadratic(void **state)
     assert_true(loss < 1e-6);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),    cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_descents),      cmocka_unit_test(test_end_of_a_descent),
-        cmocka_unit_test(test_arms),          cmocka_unit_test(test_reaches),
-        cmocka_unit_test(test_normalized),    cmocka_unit_test(test_bounded_quadratic),
-        cmocka_unit_test(test_bad_gradients),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_every_case, test_no_gradient, test_descents, test_end_of_a_descent, test_arms, test_reaches,
+          test_normalized, test_bounded_quadratic, test_bad_gradients)

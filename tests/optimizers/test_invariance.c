@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_invariance.c - what holds for every optimizer: a start that is given is evaluated first, exactly; the
- * unit and the zero of the loss change nothing; sizes that no memory holds are refused. */
-#include "optimizer_cases.h"
-
+/* test_invariance.c - for every optimizer: a given start is evaluated first and exactly; the unit and the
+ * zero of the loss do not matter; problems too large for memory are refused. */
 #include "functions.h"
+#include "objective.h"
+#include "test.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { N = 4, M = 6, BUDGET = 120 };
 
@@ -21,12 +13,12 @@ typedef struct method {
     const char *plugin, *parameters;
     int budget;   /* 0 = BUDGET */
     int agreeing; /* see test_units(); 0 = all */
-    int floor;    /* it uses the floor of the loss where it is known, or residuals */
+    int floor;    /* uses the floor of the loss where it is known, or residuals */
 } method;
 
 #define MODEL "raw=32 starts=1 "
 
-/* All that optimize a function, with the modes in which losses or gradients are used differently. */
+/* All optimizers of functions, with each mode that uses losses or gradients differently. */
 static const method methods[] = {
     {"adam", "", 0, 0, 0},
     {"adam", "rule=sgd", 0, 0, 0},
@@ -97,7 +89,7 @@ static const method methods[] = {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* What learns from steps; tests/cli/methods/units.sh has its cases. */
+/* Optimizers for stepwise control; tests/cli/methods/units.sh has their cases. */
 static const char *const stepwise[] = {"apg", "ppo", "sac", "shac"};
 
 /* ---- the problem: unit |r(x)|^2 + offset, a valley with ripples ---- */
@@ -165,7 +157,6 @@ static int uses_residuals(const method *m)
 static void test_start_is_evaluated_first(void **state)
 {
     static const double x0[N] = {0.1234567890123456, -1.7, 2.9999999999999996, -2};
-    (void)state;
     for (size_t k = 0; k < METHODS; k++) {
         for (int kind = 0; kind < 3; kind++) { /* x0; use_x0; x0 without gradients */
             scaled s = {1.0, 0.0, uses_residuals(&methods[k])};
@@ -197,7 +188,6 @@ static void test_bad_starts_are_refused(void **state)
     static const struct {
         const char *x0, *word;
     } bad[] = {{"x0=1,2", "has 2 values"}, {"x0=0,0,0,9", "variable 3 is outside its bounds"}};
-    (void)state;
     for (size_t k = 0; k < METHODS; k++) {
         for (size_t i = 0; i < 2; i++) {
             scaled s = {1.0, 0.0, 0};
@@ -212,7 +202,7 @@ static void test_bad_starts_are_refused(void **state)
 
 /* ---- units ---- */
 
-/* The run of a method where the loss is unit * loss + offset. */
+/* The run of a method on unit * loss + offset. */
 static fake_result run_in(const method *m, double unit, double offset, int squares, int knows_floor)
 {
     scaled s = {unit, offset, squares};
@@ -221,7 +211,7 @@ static fake_result run_in(const method *m, double unit, double offset, int squar
     return fake_run(m->plugin, m->parameters, &p, 5);
 }
 
-/* Rows from the first on whose points agree to `tolerance`. */
+/* The number of leading rows whose points agree to `tolerance`. */
 static uint64_t same_rows(const fake_result *a, const fake_result *b, double tolerance)
 {
     uint64_t most = a->evaluations < b->evaluations ? a->evaluations : b->evaluations;
@@ -235,14 +225,13 @@ static uint64_t same_rows(const fake_result *a, const fake_result *b, double tol
     return most;
 }
 
-/* A unit that is a power of two changes no bit. In others, and with another zero, points differ by rounding,
- * which some methods make large in time: `agreeing` rows of theirs have to agree. */
+/* A unit that is a power of two changes no bit. With other units or another zero points differ by rounding,
+ * which some methods amplify over time: at least `agreeing` rows agree. */
 static void test_units(void **state)
 {
     static const struct {
         double unit, offset;
     } cases[] = {{0x1p-40, 0}, {0x1p40, 0}, {1e-12, 0}, {1e12, 0}, {1, -5}, {1e-9, 3e-9}};
-    (void)state;
     for (size_t k = 0; k < METHODS; k++) {
         const method *m = &methods[k];
         const int has_squares = uses_residuals(m);
@@ -251,7 +240,7 @@ static void test_units(void **state)
             assert_int_equal(one.create_status, DS_OK);
             for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
                 if (has_squares && knows_floor && cases[i].offset != 0) {
-                    continue; /* residuals have no other zero */
+                    continue; /* residuals have a fixed zero */
                 }
                 fake_result r =
                     run_in(m, cases[i].unit, cases[i].offset, has_squares && knows_floor, knows_floor);
@@ -271,8 +260,8 @@ static void test_units(void **state)
 
 /* ---- sizes ---- */
 
-/* What would need more memory than there is says at once what to take instead; the others take 6000
- * variables. */
+/* A method that would need more memory than there is says at once which setting to use instead; the others
+ * accept 6000 variables. */
 static void test_sizes(void **state)
 {
     static const struct {
@@ -292,7 +281,6 @@ static void test_sizes(void **state)
                  {"cmaes", "", 0},
                  {"cem", "", 0},
                  {"lbfgsb", "", 0}};
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         fake_problem p = optimizer_box(6000, -1, 1, sphere, 12);
         fake_result r = fake_run(cases[k].plugin, cases[k].parameters, &p, 1);
@@ -307,7 +295,7 @@ static void test_sizes(void **state)
     }
 }
 
-/* ---- every optimizer is here ---- */
+/* ---- every optimizer is covered ---- */
 
 static int is_known(const char *id)
 {
@@ -326,11 +314,9 @@ static int is_known(const char *id)
 
 static void test_every_optimizer_is_tested(void **state)
 {
-    const char *top = getenv("DS_TOP_BUILD");
     char path[4096];
     size_t found = 0;
-    (void)state;
-    snprintf(path, sizeof path, "%s/plugins/optimizers", top ? top : ".");
+    test_path(path, "plugins/optimizers");
     DIR *folder = opendir(path);
     assert_non_null(folder);
     for (const struct dirent *e; (e = readdir(folder)) != NULL;) {
@@ -347,14 +333,5 @@ static void test_every_optimizer_is_tested(void **state)
     assert_true(found >= 18);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start_is_evaluated_first),
-        cmocka_unit_test(test_bad_starts_are_refused),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_every_optimizer_is_tested),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_start_is_evaluated_first, test_bad_starts_are_refused, test_units, test_sizes,
+          test_every_optimizer_is_tested)

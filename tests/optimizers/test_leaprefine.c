@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_leaprefine.c - parallel leaps and polish of bo and boleap, leaprefine, the refinement they
- * share, and the cases of every optimizer for these three. */
-#include "objective.h"
+/* test_leaprefine.c - parallel leaps and polish of bo and boleap, leaprefine, their common refinement, and
+ * the cases of every optimizer for these three. */
 #include "functions.h"
-#include "optimizer_cases.h"
-#include "sanitizers.h"
-
 #include "methods/gradient/refine.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "objective.h"
+#include "sanitizers.h"
+#include "test.h"
 
 static void test_every_case(void **state)
 {
-    (void)state;
     optimizer_stands("bo", "raw=32 starts=2 j=8", 120, 1, 1);
     optimizer_stands("bo", "raw=32 starts=2 polish=0.5", 120, 1, 1);
     optimizer_stands("boleap", "raw=32 starts=2 leap_steps=30 leaps=3", 203, 1, 0);
@@ -28,8 +17,7 @@ static void test_every_case(void **state)
     optimizer_stands("leaprefine", "raw=32 starts=2 refine=0 leap_steps=25", 203, 1, 0);
 }
 
-/* A slope, the same everywhere; every third gradient that is asked for points the other way where `lies`
- * is set. */
+/* A constant slope; where `lies` is set every third requested gradient has the wrong sign. */
 typedef struct slope {
     int lies, asked;
 } slope;
@@ -48,7 +36,7 @@ static double descend(void *ctx, size_t n, const double *x, double *g)
     return f;
 }
 
-/* The first descent of a leap begins at the mean of the better samples, less lr sqrt(n) times `agreement`
+/* The first descent of a leap begins at the mean of the better samples, minus lr sqrt(n) times `agreement`
  * along the slope. */
 static void check_start(const fake_result *r, size_t n, size_t K, double lr, double agreement)
 {
@@ -72,10 +60,9 @@ static void check_start(const fake_result *r, size_t n, size_t K, double lr, dou
     }
 }
 
-/* Gradients of samples: asked for, averaged by their directions, and nothing without them. */
+/* Gradients of samples are requested and their directions averaged; without them nothing changes. */
 static void test_sample_gradients(void **state)
 {
-    (void)state;
     enum { N = 5, K = 10 };
     slope s = {0, 0};
     fake_problem p = optimizer_box(N, -1, 1, descend, 40);
@@ -88,7 +75,7 @@ static void test_sample_gradients(void **state)
             assert_string_equal(r.rows[i].tag, "sample");
             assert_int_equal(r.rows[i].want, DS_WANT_GRAD);
         }
-        check_start(&r, N, K, 0.03, s.lies ? 0.2 : 1.0); /* 4 of 10 lie */
+        check_start(&r, N, K, 0.03, s.lies ? 0.2 : 1.0); /* 4 of 10 are wrong */
         fake_free(&r);
     }
     s.lies = 0;
@@ -108,18 +95,17 @@ static void test_sample_gradients(void **state)
     }
 }
 
-/* Leaps in step: a call holds the samples of all of them, or one descent step each; every leap
- * keeps to its length. */
+/* Parallel leaps: one call holds the samples of all of them, or one descent step of each; every leap keeps
+ * its length. */
 static void test_parallel_leaps(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(6, -1, 1, ripples, 600);
     fake_result one = fake_run("boleap", "raw=64 starts=2 leap_steps=50", &p, 5);
     fake_result four = fake_run("boleap", "raw=64 starts=2 leap_steps=50 leaps=4", &p, 5);
     optimizer_assert_sound(&one, 600);
     optimizer_assert_sound(&four, 600);
     assert_true(four.calls < one.calls / 2);
-    /* the first four generations, begun at four different points that the model knows nothing about */
+    /* the first four generations, begun at four different points that the model does not know */
     for (uint64_t i = 0; i < 40; i++) {
         assert_string_equal(four.rows[i].tag, "sample");
         assert_int_equal(four.rows[i].group, 1);
@@ -134,10 +120,9 @@ static void test_parallel_leaps(void **state)
     fake_free(&four);
 }
 
-/* The polish takes its share of the budget, and improves what it begins with. */
+/* The polish takes its share of the budget and improves its start. */
 static void test_polish(void **state)
 {
-    (void)state;
     static const char *const plugins[] = {"bo", "boleap"};
     fake_problem p = optimizer_box(6, -2, 2, rosenbrock, 500);
     double before[2] = {0.0, 0.0}, after[2] = {0.0, 0.0};
@@ -199,7 +184,6 @@ static ds_status evaluate(void *ctx, const char *tag, size_t count, const double
 
 static void test_refinement(void **state)
 {
-    (void)state;
     static const struct {
         fake_function f;
         unsigned arms;
@@ -224,10 +208,9 @@ static void test_refinement(void **state)
     }
 }
 
-/* At the bottom of a bowl the refinement ends by itself, soon. */
+/* At the bottom of a bowl the refinement soon ends by itself. */
 static void test_refinement_ends(void **state)
 {
-    (void)state;
     double best[4] = {0.0, 0.0, 0.0, 0.0}, loss = 0.0;
     counted c = {sphere, 4, 400, 0};
     refine *r = refine_create(4, 7, 3);
@@ -240,11 +223,10 @@ static void test_refinement_ends(void **state)
 
 static void test_structure(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(8, -1, 1, ripples, 400);
     fake_result r = fake_run("leaprefine", "raw=64 starts=2", &p, 6);
     optimizer_assert_sound(&r, 400);
-    assert_string_equal(r.rows[0].tag, "descent"); /* downhill before anything is sampled */
+    assert_string_equal(r.rows[0].tag, "descent"); /* a descent before the first sample */
     uint64_t first = 0;
     while (first < 400 && strcmp(r.rows[first].tag, "refine") != 0) {
         first++;
@@ -264,10 +246,9 @@ static void test_structure(void **state)
     fake_free(&r);
 }
 
-/* In Rosenbrock's valley: ten times as good as boleap, in the mean of five runs. */
+/* In Rosenbrock's valley: ten times as good as boleap in the mean of five runs. */
 static void test_beats_boleap(void **state)
 {
-    (void)state;
     double ours = 0.0, theirs = 0.0;
     fake_problem p = optimizer_box(10, -2, 2, rosenbrock, 500);
     const uint64_t runs = check_all() ? 5 : 2;
@@ -283,10 +264,9 @@ static void test_beats_boleap(void **state)
     assert_true(ours < 0.1 * theirs);
 }
 
-/* All of the budget for the refinement: what comes before it is no longer than a batch. */
+/* With the whole budget for the refinement the part before it is at most one batch. */
 static void test_refines_all_the_way(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(5, -2, 2, rosenbrock, 100);
     fake_result r = fake_run("leaprefine", "refine=1", &p, 1);
     optimizer_assert_sound(&r, 100);
@@ -294,14 +274,5 @@ static void test_refines_all_the_way(void **state)
     fake_free(&r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),     cmocka_unit_test(test_sample_gradients),
-        cmocka_unit_test(test_parallel_leaps), cmocka_unit_test(test_polish),
-        cmocka_unit_test(test_refinement),     cmocka_unit_test(test_refinement_ends),
-        cmocka_unit_test(test_structure),      cmocka_unit_test(test_refines_all_the_way),
-        cmocka_unit_test(test_beats_boleap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_every_case, test_sample_gradients, test_parallel_leaps, test_polish, test_refinement,
+          test_refinement_ends, test_structure, test_refines_all_the_way, test_beats_boleap)

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lm.c - the Levenberg-Marquardt method: convergence on problems with known answers, bounds, and the
  * optimizers lm and pbh on residuals, on a loss with gradient, on a loss alone, and with failures. */
-#include "methods/squares/levenberg.h"
-#include "optimizer_cases.h"
-
 #include "functions.h"
+#include "methods/squares/levenberg.h"
+#include "objective.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <diffsim/helper/random.h>
 
 /* ---- problems ---- */
@@ -20,7 +13,6 @@
 /* 10 (x_{i+1} - x_i^2), 1 - x_i */
 static void rosenbrock_squares(void *ctx, size_t n, const double *x, double *r, double *j)
 {
-    (void)ctx;
     memset(j, 0, 2 * (n - 1) * n * sizeof(double));
     for (size_t i = 0; i + 1 < n; i++) {
         r[2 * i] = 10 * (x[i + 1] - x[i] * x[i]);
@@ -58,10 +50,9 @@ static double waves_loss(void *ctx, size_t n, const double *x, double *g)
     return f;
 }
 
-/* One residual for three variables: fewer than columns, so that rows of the Jacobian are asked for. */
+/* One residual for three variables: fewer than columns, so the optimizer requests rows of the Jacobian. */
 static void plane_squares(void *ctx, size_t n, const double *x, double *r, double *j)
 {
-    (void)ctx;
     r[0] = -1;
     for (size_t i = 0; i < n; i++) {
         r[0] += (double)(i + 1) * x[i];
@@ -109,11 +100,10 @@ static int solve(lm *s, const double *start, size_t n, size_t m, fake_residuals 
     return jacobians;
 }
 
-/* From (-1.2, 1): below 1e-20 within 50 steps, rejected ones included, and to 1e-12 of the
- * minimum within 40. */
+/* From (-1.2, 1): below 1e-20 within 50 steps, including rejected ones, and to 1e-12 of the minimum within
+ * 40. */
 static void test_rosenbrock(void **state)
 {
-    (void)state;
     const double lower[2] = {-10, -10}, upper[2] = {10, 10}, start[2] = {-1.2, 1};
     lm_options o = exact;
     for (o.iterations = 1;; o.iterations++) {
@@ -166,8 +156,8 @@ static void solve_four(double a[4][4], double b[4])
     }
 }
 
-/* Error of a step with trust radius `radius` from one with error e: (A^T A + D/radius)^{-1}
- * D/radius e, D = diag A^T A. */
+/* Error of a step with trust radius `radius` from one with error e: (A^T A + D/radius)^{-1} D/radius e, D =
+ * diag A^T A. */
 static void damped_error(const linear *l, double radius, double e[4])
 {
     double a[4][4];
@@ -187,13 +177,11 @@ static void damped_error(const linear *l, double radius, double e[4])
     solve_four(a, e);
 }
 
-/* Random 8 x 4 problems with a solution. The errors after one and two steps are those that the
- * damping leaves, to all digits: the radius is 1e4, and 3e4 after a step that kept its promise. With
- * columns that are nearly orthogonal that is below 1e-4 and 1e-8; in general the condition number of
- * A^T A comes in, once and twice. */
+/* Random 8 x 4 problems with a solution. The errors after one and two steps are exactly those that the
+ * damping leaves: the radius is 1e4, and 3e4 after a step with the predicted decrease. With nearly orthogonal
+ * columns that is below 1e-4 and 1e-8; in general the condition number of A^T A enters, once and twice. */
 static void test_linear(void **state)
 {
-    (void)state;
     const double lower[4] = {-1e3, -1e3, -1e3, -1e3}, upper[4] = {1e3, 1e3, 1e3, 1e3},
                  start[4] = {0, 0, 0, 0};
     int small = 0;
@@ -233,10 +221,10 @@ static void test_linear(void **state)
     assert_true(small >= 1);
 }
 
-/* The unconstrained minimum lies outside: the answer is on the border, with the gradient pointing out. */
+/* The unconstrained minimum lies outside: the solution is on the bound, with the gradient pointing outward.
+ */
 static void test_box(void **state)
 {
-    (void)state;
     const double lower[2] = {-2, -2}, upper[2] = {0.5, 2}, start[2] = {-1.2, 1};
     for (int bounds = LM_CLAMPED_BOUNDS; bounds <= LM_DAMPED_BOUNDS; bounds++) {
         lm_options o = exact;
@@ -254,17 +242,14 @@ static void test_box(void **state)
 
 static void distant_squares(void *ctx, size_t n, const double *x, double *r, double *j)
 {
-    (void)ctx;
-    (void)n;
     r[0] = x[0] - 3;
     j[0] = 1;
 }
 
-/* r = x - 3 on [0, 1]: the first step is as short as the distance to the bound ahead makes it, whether it
- * begins in the middle or at the other bound, and the later ones end at the bound all the same. */
+/* r = x - 3 on [0, 1]: the distance to the next bound limits the first step, from the middle or from the
+ * other bound; later steps still end at the bound. */
 static void test_damped_bounds(void **state)
 {
-    (void)state;
     const double lower[1] = {0}, upper[1] = {1}, start[2] = {0.5, 0};
     lm_options o = exact;
     o.bounds = LM_DAMPED_BOUNDS;
@@ -279,10 +264,9 @@ static void test_damped_bounds(void **state)
     }
 }
 
-/* A start without residuals ends the search; a step into nothing is taken back. */
+/* A start without residuals ends the search; a step to a point without residuals is undone. */
 static void test_failed_steps(void **state)
 {
-    (void)state;
     const double lower[1] = {-10}, upper[1] = {10}, start[1] = {3};
     lm *s = lm_create(1, 1, lower, upper, &exact);
     assert_int_equal(lm_start(s, start), LM_RESIDUALS);
@@ -320,7 +304,6 @@ static const char *const plugins[] = {"lm", "pbh"};
 
 static void test_stands(void **state)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         optimizer_stands(plugins[k], "", 300, 1, 0);
         optimizer_stands(plugins[k], "residuals=scalar iterations=7", 200, 1, 0);
@@ -333,14 +316,13 @@ static void test_stands(void **state)
 /* Counting, bounds, determinism and failures with residuals. */
 static void test_residuals(void **state)
 {
-    (void)state;
     for (int k = 0; k < 2; k++) {
         fake_problem p = squares(6, 3, rosenbrock, 10, rosenbrock_squares, 1000);
         fake_result a = fake_run(plugins[k], "", &p, 3), b = fake_run(plugins[k], "", &p, 3);
         optimizer_assert_sound(&a, 1000);
         optimizer_assert_same(&a, &b, p.n);
         assert_true(a.best < 1e-18);
-        /* A Jacobian is n products, of which the last may be cut off by the budget. */
+        /* A Jacobian is n products; the budget may cut off the last ones. */
         uint64_t values = fake_count(&a, k ? "local" : "residuals"), products = fake_count(&a, "jacobian");
         assert_int_equal(values + products, 1000);
         assert_true(products > 0 && products / 6 <= values);
@@ -373,7 +355,6 @@ static void test_residuals(void **state)
 /* Fewer residuals than variables: rows of the Jacobian are cheaper than columns. */
 static void test_rows(void **state)
 {
-    (void)state;
     fake_problem p = squares(3, 1, plane_loss, 1, plane_squares, 6);
     fake_result r = fake_run("lm", "", &p, 1);
     optimizer_assert_sound(&r, 6);
@@ -382,13 +363,14 @@ static void test_rows(void **state)
     assert_string_equal(r.rows[2].tag, "residuals");
     assert_true(r.best < 1e-6);
     fake_free(&r);
-    r = fake_run("lm", "residuals=scalar", &p, 1); /* its own square: one evaluation with gradient a step */
+    /* one residual, the root of the loss: one evaluation with gradient per step */
+    r = fake_run("lm", "residuals=scalar", &p, 1);
     optimizer_assert_sound(&r, 6);
     assert_true(r.rows[1].want == DS_WANT_GRAD && r.best < 0.1);
     fake_free(&r);
     p.no_gradient = 1;
     p.budget = 40;
-    r = fake_run("lm", "residuals=scalar", &p, 1); /* and three differences where there is no gradient */
+    r = fake_run("lm", "residuals=scalar", &p, 1); /* and three differences without a gradient */
     optimizer_assert_sound(&r, 40);
     assert_int_equal(r.rows[1].want, 0);
     assert_string_equal(r.rows[3].tag, "jacobian");
@@ -401,14 +383,13 @@ static void test_rows(void **state)
     fake_free(&r);
 }
 
-/* Hops of the width of a basin in Rastrigin's function with 4 variables beat searches from random starts
- * at the same budget, and always find the bottom in the end. From a place with one variable in the wrong
- * valley a hop gets there if that variable falls within 1/2 of 0 and the others stay there: 0.243
- * 0.383^3, one hop in 73, each some 60 evaluations long. 2000 evaluations suffice in a third of the
- * seeds, 50000 but for e^-11. */
+/* In Rastrigin's function with 4 variables hops as wide as a basin beat searches from random starts at the
+ * same budget, and finally always find the bottom. From a point with one variable in the wrong valley a hop
+ * succeeds if that variable falls within 1/2 of 0 and the others stay: 0.243 0.383^3, one hop in 73, each
+ * about 60 evaluations long. 2000 evaluations suffice for a third of the seeds, 50000 except with probability
+ * e^-11. */
 static void test_basins(void **state)
 {
-    (void)state;
     uint64_t total = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         fake_problem p = squares(4, 5, waves_loss, 8, waves_squares, 50000);
@@ -426,11 +407,10 @@ static void test_basins(void **state)
     assert_true(total < 6 * 15000);
 }
 
-/* The workers share one best, which is never given up for a worse one: with hops of no length each round
- * begins with all of them at the best point of all rounds before. */
+/* The workers share one best point, which a worse one never replaces: with hops of length zero each round
+ * begins with all of them at the best point of all earlier rounds. */
 static void test_shared_best(void **state)
 {
-    (void)state;
     enum { WORKERS = 3, N = 4 };
     for (uint64_t seed = 1; seed <= 5; seed++) {
         fake_problem p = squares(N, 5, waves_loss, 8, waves_squares, 3000);
@@ -455,14 +435,5 @@ static void test_shared_best(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rosenbrock),   cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_box),          cmocka_unit_test(test_damped_bounds),
-        cmocka_unit_test(test_failed_steps), cmocka_unit_test(test_stands),
-        cmocka_unit_test(test_residuals),    cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_basins),       cmocka_unit_test(test_shared_best),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_rosenbrock, test_linear, test_box, test_damped_bounds, test_failed_steps, test_stands,
+          test_residuals, test_rows, test_basins, test_shared_best)

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nlopt.c - every algorithm of the optimizer nlopt: the cases of every optimizer, its
- * gradient, its errors, and what it reaches. */
-#include "objective.h"
+/* test_nlopt.c - every algorithm of the optimizer nlopt: the cases of every optimizer, its gradient, its
+ * errors, and its results. */
 #include "functions.h"
-#include "optimizer_cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "objective.h"
+#include "test.h"
 
 /* Name, and the largest loss allowed on a sphere of 3 variables after 600 evaluations. */
 static const struct {
@@ -55,9 +46,9 @@ static const struct {
     {"algorithm=gn_esch", 0.3},
 };
 
-/* ln_newuoa_bound: its inner search may take minutes, so that it is not run here.
- * These use neither random numbers nor the start, and may end before the budget is spent. The last three are
- * in NLopt only where that was built with C++ (gd_stogo_rand does use random numbers). */
+/* ln_newuoa_bound is not run: its inner search may take minutes. These use neither random numbers nor the
+ * start, and may end before the budget is spent. The last three exist only in an NLopt built with C++
+ * (gd_stogo_rand does use random numbers). */
 static const char *const fixed[] = {"gn_direct",          "gn_direct_l",    "gn_direct_noscal",
                                     "gn_direct_l_noscal", "gn_orig_direct", "gn_orig_direct_l",
                                     "gd_stogo",           "gn_ags",         "gd_stogo_rand"};
@@ -66,7 +57,6 @@ static double centre[3] = {0.31, -0.47, 0.12};
 
 static void test_every_case(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         optimizer_stands("nlopt", cases[i].parameters, 120, 2, 0);
     }
@@ -74,7 +64,6 @@ static void test_every_case(void **state)
 
 static void test_reaches(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fake_problem p = optimizer_box(3, -1, 2, sphere, 600);
         p.ctx = centre;
@@ -88,7 +77,6 @@ static void test_reaches(void **state)
 
 static void test_fixed_algorithms(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
         char text[80];
         snprintf(text, sizeof(text), "algorithm=%s", fixed[i]);
@@ -129,7 +117,6 @@ static void test_fixed_algorithms(void **state)
 
 static void test_errors(void **state)
 {
-    (void)state;
     static const struct {
         const char *parameters;
         ds_status create, run;
@@ -152,13 +139,4 @@ static void test_errors(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reaches),
-        cmocka_unit_test(test_fixed_algorithms),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_every_case),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_reaches, test_fixed_algorithms, test_errors, test_every_case)

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_opt_kit.c - the public headers box.h, evaluator.h, opt_kit.h and simple_optimizer.h: what reaches the
- * binary interface, in which order a search is called, what a user gets to read where something is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * binary interface, the order of a search's calls, and the messages to the user. */
+#include "test.h"
 
-#include <cmocka.h>
 #include <diffsim/helper/simple_optimizer.h>
 
 enum { N = 3, MOST = 64, ELEMENTS = 2 };
 
-/* ---- a host with a few parameters, and an objective that keeps what it was sent ---- */
+/* ---- a host with a few parameters, and an objective that keeps its input ---- */
 
 typedef struct fixture {
     ds_host host;
@@ -57,14 +51,12 @@ static ds_status host_int(const ds_host *host, const char *name, int64_t *out)
 
 static ds_status host_real(const ds_host *host, const char *name, double *out)
 {
-    (void)host;
     *out = 0.25;
     return strcmp(name, "undeclared") == 0 ? DS_E_PARAM : DS_OK;
 }
 
 static ds_status host_text(const ds_host *host, const char *name, const char **out)
 {
-    (void)host;
     *out = name;
     return DS_OK;
 }
@@ -217,7 +209,6 @@ static void prepare(fixture *f)
 
 static void maps_stay_inside(void **state)
 {
-    (void)state;
     const double edge[N] = {-1, 1, 0.3}, wide_lower[1] = {-1.7e308}, wide_upper[1] = {1.7e308};
     double x[N], v[N], u[N];
     ds_box_x_from_v(N, lower, upper, edge, x);
@@ -244,7 +235,6 @@ static void maps_stay_inside(void **state)
 
 static void a_request_reaches_the_host(void **state)
 {
-    (void)state;
     fixture f;
     prepare(&f);
     ds_evaluator e;
@@ -279,10 +269,9 @@ static void a_request_reaches_the_host(void **state)
     ds_evaluator_close(&e);
 }
 
-/* Rows that the host answered before it said stop count; their gradients are those by v, others stay. */
+/* Rows evaluated before the stop count; their gradients are by v, the others are unchanged. */
 static void a_stop_counts_rows(void **state)
 {
-    (void)state;
     fixture f;
     prepare(&f);
     f.budget = 1;
@@ -299,10 +288,9 @@ static void a_stop_counts_rows(void **state)
     ds_evaluator_close(&e);
 }
 
-/* Nothing has to be reserved, and a larger request may follow a smaller one. */
+/* No reservation is needed, and a larger request may follow a smaller one. */
 static void requests_make_room(void **state)
 {
-    (void)state;
     fixture f;
     prepare(&f);
     f.budget = 1000;
@@ -324,7 +312,6 @@ static void requests_make_room(void **state)
 
 static void queries_reach_their_channel(void **state)
 {
-    (void)state;
     fixture f;
     prepare(&f);
     ds_evaluator e;
@@ -375,7 +362,6 @@ static struct {
 static ds_status begin_rows(const ds_objective *objective, const ds_step_rows *rows, const ds_label *label,
                             const ds_step_results *results, uint64_t *done)
 {
-    (void)objective;
     sent.rows = *rows;
     sent.label = *label;
     sent.results = *results;
@@ -386,7 +372,6 @@ static ds_status begin_rows(const ds_objective *objective, const ds_step_rows *r
 static ds_status step_rows(const ds_objective *objective, const ds_step_rows *rows,
                            const ds_step_results *results, uint64_t *done)
 {
-    (void)objective;
     sent.rows = *rows;
     sent.results = *results;
     *done = rows->count;
@@ -397,7 +382,6 @@ static ds_status step_rows(const ds_objective *objective, const ds_step_rows *ro
 static ds_status back_rows(const ds_objective *objective, const ds_back_rows *rows,
                            const ds_back_results *results, uint64_t *done)
 {
-    (void)objective;
     sent.back = *rows;
     sent.bars = *results;
     *done = 0;
@@ -417,7 +401,6 @@ static const void *episode_extension(const ds_objective *objective, const char *
 
 static void lanes_reach_the_host(void **state)
 {
-    (void)state;
     fixture f;
     prepare(&f);
     f.objective.get_extension = episode_extension;
@@ -486,7 +469,6 @@ static ds_status second_round;
 
 static void trace_read(void *self, ds_param_reader *in)
 {
-    (void)self;
     note('p');
     (void)ds_param_real(in, "rate");
 }
@@ -501,7 +483,6 @@ static int trace_allocate(void *self)
 
 static void trace_release(void *self)
 {
-    (void)self;
     note('r');
 }
 
@@ -535,7 +516,6 @@ static void trace_end(void *self)
 
 static int trace_begins(const void *self)
 {
-    (void)self;
     return begins_itself;
 }
 
@@ -556,7 +536,7 @@ static const ds_opt_table table = {.size = sizeof(trace),
                                    .round = trace_round,
                                    .end = trace_end};
 
-/* Creates, runs and destroys; the calls must be those named. */
+/* Creates, runs and destroys; the calls must be the expected ones. */
 static ds_status go(fixture *f, const ds_desc *d, const char *expected)
 {
     void *self = NULL;
@@ -574,7 +554,6 @@ static ds_status go(fixture *f, const ds_desc *d, const char *expected)
 
 static void calls_come_in_order(void **state)
 {
-    (void)state;
     fixture f;
     prepare(&f);
     lacks_memory = begins_itself = 0;
@@ -604,10 +583,10 @@ static void calls_come_in_order(void **state)
     ds_opt_kit_destroy(NULL);
 }
 
-/* The start of the user, or of the environment, is evaluated first and exactly; round trips would round. */
+/* The start of the user, or of the environment, is evaluated first and exactly; a mapping forth and back
+ * would round. */
 static void starts_are_exact(void **state)
 {
-    (void)state;
     fixture f;
     const double given[N] = {0.3, 0.1 + 0.1 / 3, 1.0 / 3};
     second_round = DS_OK;
@@ -618,7 +597,7 @@ static void starts_are_exact(void **state)
         assert_memory_equal(f.first, suggested, sizeof suggested);
         assert_int_equal(f.evaluations, begins_itself ? 3 : 4);
         prepare(&f);
-        f.use_x0 = 1; /* x0 wins */
+        f.use_x0 = 1; /* x0 has priority */
         f.x0_count = N;
         memcpy(f.x0, given, sizeof given);
         assert_int_equal(go(&f, &desc, "pab123er"), DS_OK);
@@ -637,14 +616,13 @@ static void starts_are_exact(void **state)
     f.x0[0] = 0.5; /* outside the bounds of variable 1 */
     assert_int_equal(go(&f, &desc, "r"), DS_E_PARAM);
     assert_non_null(strstr(f.error, "value 0.5 of variable 1 is outside its bounds [0.1, 0.3]"));
-    /* Without the entries in the schema the kit does not ask for them. */
+    /* Without these entries in the schema the kit does not read them. */
     assert_int_equal(go(&f, &bare_desc, "pab123er"), DS_OK);
 }
 
 /* Random starts depend on seed and number alone. */
 static void starts_are_numbered(void **state)
 {
-    (void)state;
     fixture f;
     double a[N], b[N], c[N];
     prepare(&f);
@@ -662,7 +640,7 @@ static void starts_are_numbered(void **state)
     ds_memory_free(&m);
 }
 
-/* ---- the short way ---- */
+/* ---- the short form ---- */
 
 static const char *const choices[] = {"a", "b", "c", NULL};
 static const ds_param *const all_params[] = {DS_TEXT("text", "x", "A text."),
@@ -673,7 +651,7 @@ static const ds_param *const all_params[] = {DS_TEXT("text", "x", "A text."),
                                              NULL};
 static double seen[5];
 
-/* Evaluates its starts, then in both units. */
+/* Evaluates its starts, then points in both units. */
 static ds_status search(ds_simple_search *s)
 {
     double *x = s->point, *v = s->point + N, loss[2], of_x[N], of_v[2 * N], two[2 * N];
@@ -704,7 +682,6 @@ DS_SIMPLE_OPTIMIZER("short", "All that the short way has.", all_params,
 
 static void the_short_way_has_it_all(void **state)
 {
-    (void)state;
     fixture f;
     prepare(&f);
     f.use_x0 = 1;
@@ -726,19 +703,6 @@ static void the_short_way_has_it_all(void **state)
     p->optimizer->destroy(self);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_stay_inside),
-        cmocka_unit_test(a_request_reaches_the_host),
-        cmocka_unit_test(a_stop_counts_rows),
-        cmocka_unit_test(requests_make_room),
-        cmocka_unit_test(queries_reach_their_channel),
-        cmocka_unit_test(lanes_reach_the_host),
-        cmocka_unit_test(calls_come_in_order),
-        cmocka_unit_test(starts_are_exact),
-        cmocka_unit_test(starts_are_numbered),
-        cmocka_unit_test(the_short_way_has_it_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(maps_stay_inside, a_request_reaches_the_host, a_stop_counts_rows, requests_make_room,
+          queries_reach_their_channel, lanes_reach_the_host, calls_come_in_order, starts_are_exact,
+          starts_are_numbered, the_short_way_has_it_all)

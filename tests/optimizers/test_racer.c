@@ -1,39 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_racer.c - the optimizer racer as a plugin: the cases of every optimizer, its start, its batches, its
- * polish, its ablations, and that it gets where others do not. */
+/* test_racer.c - the optimizer racer as a plugin: the cases of every optimizer, its start, batches, polish
+ * and ablations, and results that others do not reach. */
 #include "functions.h"
-#include "objective.h"
 #include "methods/race/basin.h"
-#include "optimizer_cases.h"
+#include "objective.h"
 #include "sanitizers.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void test_every_case(void **state)
 {
-    (void)state;
     optimizer_stands("racer", "raw=32 starts=2", 203, 1, 1);
     optimizer_stands("racer", "raw=32 starts=2 lanes=1 polish=0", 203, 1, 0);
     optimizer_stands("racer", "model=false lanes=7 racing=false", 203, 1, 1);
     optimizer_stands("racer", "raw=32 starts=2 trust=false use_x0=false keep=1.5 first=1", 203, 1, 1);
     optimizer_stands("racer", "raw=32 starts=2 polish_lanes=3", 203, 1, 1);
     optimizer_stands("racer", "raw=32 starts=2 polish_lanes=9 lanes=2 polish=0.9", 203, 1, 1);
-    optimizer_stands("racer", "raw=32 starts=2 good=0 noisy=0 blind=0 anywhere=0", 203, 1, 1); /* all doubt */
-    optimizer_stands("racer", "model=false good=1 noisy=1 blind=1", 203, 1, 1);                /* none */
+    /* no gradient is trusted */
+    optimizer_stands("racer", "raw=32 starts=2 good=0 noisy=0 blind=0 anywhere=0", 203, 1, 1);
+    /* every gradient is trusted */
+    optimizer_stands("racer", "model=false good=1 noisy=1 blind=1", 203, 1, 1);
 }
 
-/* The given start comes first, as many points as there are lanes are asked for at once, and the polish has
- * its share. */
+/* The given start comes first, one request has as many points as there are lanes, and the polish gets its
+ * share. */
 static void test_structure(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(6, -1, 1, rosenbrock, 400);
     fake_result r = fake_run("racer", "raw=64 starts=2 lanes=5", &p, 3);
     optimizer_assert_sound(&r, 400);
@@ -84,10 +75,9 @@ static double distance(size_t n, const double *a, const double *b)
     return most;
 }
 
-/* At the bottom of a basin a search is over: it does not turn from L-BFGS-B to a descent and back. */
+/* At the bottom of a basin a search ends: it does not alternate between L-BFGS-B and descents. */
 static void test_ends_at_the_bottom(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(2, -2, 2, rosenbrock, 400);
     fake_result r = fake_run("racer", "raw=32 starts=2 lanes=1 racing=false polish=0", &p, 1);
     uint64_t most = 0, repeats = 0;
@@ -105,10 +95,9 @@ static void test_ends_at_the_bottom(void **state)
     fake_free(&r);
 }
 
-/* A round of samples does not take what is kept for the refinement. */
+/* A round of samples does not use the evaluations that are reserved for the refinement. */
 static void test_keeps_the_refinement(void **state)
 {
-    (void)state;
     static const struct {
         size_t n;
         uint64_t budget;
@@ -132,32 +121,28 @@ static void test_keeps_the_refinement(void **state)
 
 static double flat(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
-    (void)x;
     for (size_t k = 0; g != NULL && k < n; k++) {
         g[k] = 0.0;
     }
     return 1.0;
 }
 
-/* On a plateau it compares single points, and samples around half of them alone. */
+/* On a plateau it compares single points, and samples around only half of them. */
 static void test_plateau(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(5, -1, 1, flat, 600);
     fake_result r = fake_run("racer", "raw=32 starts=2 polish=0", &p, 0);
     const uint64_t starts = fake_count(&r, "descent");
     print_message("# %llu starts, %llu samples\n", (unsigned long long)starts,
                   (unsigned long long)fake_count(&r, "sample"));
-    /* A search that samples goes on for seven generations without gain, of eight points each. */
+    /* A search that samples continues for seven generations of eight points without gain. */
     assert_true(starts >= 18 && fake_count(&r, "sample") > 300);
     fake_free(&r);
 }
 
-/* Each of its parts can be taken away, and changes the search. */
+/* Each of its parts can be switched off, which changes the search. */
 static void test_ablations(void **state)
 {
-    (void)state;
     static const char *const without[] = {"racing=false", "trust=false", "use_x0=false", "polish=0",
                                           "model=false"};
     fake_problem p = optimizer_box(4, -1, 1, ripples, 150);
@@ -173,12 +158,11 @@ static void test_ablations(void **state)
     fake_free(&whole);
 }
 
-/* With polish_lanes the search is the same until the polish, which then asks for as many points at once as
- * there are lanes. With gradients it comes as far; without, where generations have few evaluations left for
- * each lane, not as far as the polish of one point, but further than a race without any. */
+/* With polish_lanes the search is the same until the polish, which then requests as many points at once as
+ * there are lanes. With gradients the result is as good. Without, generations have few evaluations left per
+ * lane: worse than the polish of one point, better than a race without polish. */
 static void test_polish_lanes(void **state)
 {
-    (void)state;
     for (int blind = 0; blind < 2; blind++) {
         fake_problem p = optimizer_box(6, -2, 2, ripples, 600);
         double alone = 0.0, together = 0.0, without = 0.0;
@@ -216,15 +200,15 @@ static void test_polish_lanes(void **state)
 /* Functions with a known optimum: smooth, rippled, blind. */
 static void test_reaches(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         fake_function f;
         uint64_t runs;     /* of 500 evaluations, 3 in a quick test */
-        double goal, lead; /* mean loss, and at most this share of boleap's */
+        double goal, lead; /* largest mean loss, and largest share of boleap's */
     } cases[] = {{"valley", rosenbrock, 5, 1e-12, 1e-6},
                  {"stairs", stairs, 5, 0.3, 0.5},
-                 /* half of the runs find the lowest ripple, half one beside it: five say little */
+                 /* half of the runs find the lowest ripple, half one next to it: five runs are a small sample
+                  */
                  {"ripples", ripples, 60, 0.5, 0.5}};
     for (size_t i = 0; i < (check_all() ? 3 : 2); i++) {
         fake_problem p = optimizer_box(10, -2, 2, cases[i].f, 500);
@@ -243,17 +227,5 @@ static void test_reaches(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_case),
-        cmocka_unit_test(test_ends_at_the_bottom),
-        cmocka_unit_test(test_keeps_the_refinement),
-        cmocka_unit_test(test_plateau),
-        cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_ablations),
-        cmocka_unit_test(test_polish_lanes),
-        cmocka_unit_test(test_reaches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_every_case, test_ends_at_the_bottom, test_keeps_the_refinement, test_plateau, test_structure,
+          test_ablations, test_polish_lanes, test_reaches)

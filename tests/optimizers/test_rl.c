@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rl - networks, losses and whole runs of the optimizers for stepwise control. */
-#include "rl.h"
+/* test_rl.c - networks, losses and whole runs of the optimizers for stepwise control. */
 #include "golden.h"
 #include "methods/rl/actor_critic.h"
 #include "methods/rl/mlp.h"
 #include "methods/rl/mlp_loops.h"
-#include "methods/rl/stepwise.h"
 #include "methods/rl/soft_actor_critic.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "methods/rl/stepwise.h"
+#include "rl.h"
+#include "test.h"
 
 /* ---- networks ---- */
 
@@ -27,7 +21,6 @@ static void fill(size_t count, float *v, ds_random *r)
 static void test_tanh(void **state)
 {
     double worst = 0;
-    (void)state;
     for (int i = -120000; i <= 120000; i++) {
         float x = (float)i * 1e-4f, y;
         loop_squash(1, &x, &y);
@@ -120,7 +113,6 @@ static void check_network(int activation, size_t hidden_count, size_t rows, doub
 
 static void test_network_gradients(void **state)
 {
-    (void)state;
     for (size_t hidden = 0; hidden <= 2; hidden++) {
         check_network(MLP_TANH, hidden, 6, 2e-3);
         check_network(MLP_RELU, hidden, 6, 2e-4);
@@ -134,7 +126,6 @@ static void test_orthogonal(void **state)
     ds_random r = ds_random_open(1, "orthogonal", 0);
     mlp net = mlp_make(9, 2, hidden, 2, MLP_TANH);
     float *w = malloc(net.weights * sizeof *w);
-    (void)state;
     assert_true(mlp_init_orthogonal(&net, w, sqrt(2), 0.01, &r));
     for (int l = 0; l < net.layers; l++) {
         size_t in = net.size[l], out = net.size[l + 1], rows = in < out ? in : out,
@@ -165,7 +156,6 @@ static void test_advantages(void **state)
     enum { N = 7 };
     double reward[N], value[N], a[N], target[N], sum = 0;
     ds_random r = ds_random_open(1, "gae", 0);
-    (void)state;
     for (int i = 0; i < N; i++) {
         reward[i] = ds_random_normal(&r);
         value[i] = ds_random_normal(&r);
@@ -231,7 +221,6 @@ static void make_ppo_case(ppo_case *p, int sde, ds_random *r)
 static void test_ppo_start(void **state)
 {
     ds_random r = ds_random_open(2, "ppo", 0);
-    (void)state;
     for (int sde = 0; sde < 2; sde++) {
         ppo_case p;
         make_ppo_case(&p, sde, &r);
@@ -251,8 +240,8 @@ static void test_ppo_start(void **state)
 }
 
 /* Largest error of a gradient against central differences of `loss` along random directions, relative to the
- * gradient's norm. Directions in which quotients at two step sizes differ cross a kink (max, clip, ReLU) and
- * are left out. */
+ * gradient's norm. Directions whose quotients at two step sizes differ cross a kink (max, clip, ReLU) and are
+ * left out. */
 static double gradient_error(size_t n, float *w, const float *g, double h, double (*loss)(void *), void *ctx,
                              ds_random *r)
 {
@@ -307,8 +296,8 @@ static void check_ppo_gradient(int sde, double clip_value, int half_max, ds_rand
     ppo_minibatch b = minibatch(&p);
     ppo_terms t = ppo_loss(&p.ac, &p.c, &b);
     assert_true(t.clipped > 0 && t.clipped < 1);
-    /* With sde the hidden layers count as a constant in the deviation: their gradient is not that
-     * of the loss. */
+    /* With sde the deviation takes the hidden layers as constant: their gradient is not the derivative of the
+     * loss. */
     size_t first = sde ? mlp_matrix(&p.ac.policy, p.ac.policy.layers - 1) : 0, n = p.ac.count - first;
     float *g = malloc(n * sizeof *g);
     memcpy(g, p.ac.g + first, n * sizeof *g);
@@ -321,7 +310,6 @@ static void check_ppo_gradient(int sde, double clip_value, int half_max, ds_rand
 static void test_ppo_gradient(void **state)
 {
     ds_random r = ds_random_open(5, "ppo", 1);
-    (void)state;
     for (int sde = 0; sde < 2; sde++) {
         check_ppo_gradient(sde, 0, 0, &r);
         check_ppo_gradient(sde, 0.2, 0, &r);
@@ -333,7 +321,6 @@ static void test_ppo_gradient(void **state)
 
 static void test_squashed_density(void **state)
 {
-    (void)state;
     for (int k = 0; k < 6; k++) { /* the density of a = tanh(x) integrates to 1 over (-1, 1) */
         float head[2] = {(float)k * 0.4f - 1.0f, k % 2 ? -0.7f : 0.2f}, noise, a;
         double sum = 0, d = exp((double)head[1]);
@@ -379,7 +366,7 @@ static void make_sac_case(sac_case *s, int log_std, int full, ds_random *r)
     s->b = (sac_minibatch){s->obs, s->action, s->reward, s->next, s->end};
 }
 
-/* The actor's loss at the present weights with the same random numbers. */
+/* The actor's loss at the current weights with the same random numbers. */
 static double actor_loss(sac_case *s, uint64_t seed)
 {
     ds_random r = ds_random_open(seed, "noise", 0);
@@ -409,7 +396,6 @@ static void check_sac_gradient(sac_case *s, int which, ds_random *r)
 static void test_sac_gradients(void **state)
 {
     ds_random r = ds_random_open(4, "sac", 0);
-    (void)state;
     for (int k = 0; k < 2; k++) {
         sac_case s;
         make_sac_case(&s, k ? SAC_TANH : SAC_CLAMP, k, &r);
@@ -429,14 +415,13 @@ static void test_sac_temperature(void **state)
 {
     ds_random r = ds_random_open(6, "sac", 1);
     sac_case s;
-    (void)state;
     make_sac_case(&s, SAC_CLAMP, 0, &r);
     sac_sample(&s.nets, &s.b, &r);
     double entropy = 0;
     for (int i = 0; i < BATCH; i++) {
         entropy -= s.nets.log_density[i] / BATCH;
     }
-    /* ln alpha moves against the slope: it rises while the entropy is below its target. */
+    /* ln alpha descends: it rises while the entropy is below its target. */
     for (int form = 0; form < 2; form++) {
         assert_true(sac_alpha_slope(&s.nets, entropy + 1, form) < 0);
         assert_true(sac_alpha_slope(&s.nets, entropy - 1, form) > 0);
@@ -451,7 +436,6 @@ static void test_buffer(void **state)
     replay_buffer b;
     ds_random r = ds_random_open(1, "buffer", 0);
     float obs[64], action[64], reward[64], next[64], end[64];
-    (void)state;
     assert_true(replay_buffer_init(&b, 1, 1, 10));
     for (int i = 0; i < 25; i++) {
         float v = (float)i, w = v + 1.0f, a = -v;
@@ -478,7 +462,7 @@ static void assert_sound(const fake_rl *f)
     assert_int_equal(f->broken, 0);
     assert_int_equal(f->begun, f->budget);
     for (uint64_t i = 0; i < f->begun; i++) {
-        assert_true(f->rows[i].steps > 0); /* every episode was brought to its end */
+        assert_true(f->rows[i].steps > 0); /* every episode ended */
     }
 }
 
@@ -521,7 +505,6 @@ static void stands(const char *opt, const char *settings, const char *env, const
 
 static void test_ppo_runs(void **state)
 {
-    (void)state;
     stands("ppo", "opt.episodes=5", "pendulum", "");
     stands("ppo",
            "opt.envs=3 opt.n_steps=64 opt.minibatch=50 opt.end=truncate opt.evaluate_every=4 "
@@ -536,7 +519,6 @@ static void test_ppo_runs(void **state)
 
 static void test_sac_runs(void **state)
 {
-    (void)state;
     stands("sac", SMALL_SAC, "pendulum", "");
     stands("sac",
            SMALL_SAC
@@ -549,7 +531,7 @@ static void test_sac_runs(void **state)
            "pendulum", GYM);
 }
 
-/* The actions that an optimizer takes with these settings; free() them. */
+/* The actions of an optimizer with these settings; free() them. */
 static double *actions(const char *opt, const char *settings, const char *end, const char *env)
 {
     char text[200];
@@ -564,8 +546,8 @@ static double *actions(const char *opt, const char *settings, const char *end, c
     return x;
 }
 
-/* Where the environment says that its horizon is a time limit the value behind it counts, else not; `end`
- * overrules it. */
+/* Where the environment's horizon is a time limit the value after it counts, otherwise not; `end` overrides
+ * it. */
 static void test_ends(void **state)
 {
     static const char *const opts[][2] = {{"ppo", "opt.episodes=4"}, {"sac", SMALL_SAC}};
@@ -574,7 +556,6 @@ static void test_ends(void **state)
         size_t steps;
         int limit;
     } envs[] = {{"env.variant=gym", 200, 1}, {"", 60, 0}};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const char *const *opt = opts[i / 2], *env = envs[i % 2].env;
         size_t bytes = 12 * envs[i % 2].steps * sizeof(double);
@@ -588,12 +569,11 @@ static void test_ends(void **state)
     }
 }
 
-/* A short check that there is learning at all; the recorded returns are compared in slow_rl. */
+/* A short check that it learns at all; slow_rl compares recorded returns. */
 static void test_learning(void **state)
 {
     fake_rl f = {.env = "pendulum", .env_settings = GYM, .opt = "ppo", .budget = 300, .seed = 1};
     double first = 0, last = 0;
-    (void)state;
     f.opt_settings = "opt.time=false opt.end=truncate opt.reward_scale=1 opt.envs=4 opt.n_steps=1024 "
                      "opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.log_std=0 opt.action_range=2 "
                      "opt.normalise_obs=false opt.target_kl=0 opt.sde=true";
@@ -608,23 +588,6 @@ static void test_learning(void **state)
     fake_rl_free(&f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tanh),
-        cmocka_unit_test(test_network_gradients),
-        cmocka_unit_test(test_orthogonal),
-        cmocka_unit_test(test_advantages),
-        cmocka_unit_test(test_ppo_start),
-        cmocka_unit_test(test_ppo_gradient),
-        cmocka_unit_test(test_squashed_density),
-        cmocka_unit_test(test_sac_gradients),
-        cmocka_unit_test(test_sac_temperature),
-        cmocka_unit_test(test_buffer),
-        cmocka_unit_test(test_ppo_runs),
-        cmocka_unit_test(test_sac_runs),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_learning),
-    };
-    return cmocka_run_group_tests_name("rl", tests, NULL, NULL);
-}
+RUN_TESTS(test_tanh, test_network_gradients, test_orthogonal, test_advantages, test_ppo_start,
+          test_ppo_gradient, test_squashed_density, test_sac_gradients, test_sac_temperature, test_buffer,
+          test_ppo_runs, test_sac_runs, test_ends, test_learning)

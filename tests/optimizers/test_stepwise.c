@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stepwise.c - stepwise control of the environment plugins: an episode has the loss of evaluate()
- * at its actions to the last bit, rewards add up to it, nothing is left of what was before, and
- * observations say what they should. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/steps.h>
-#include <diffsim/ext/scene.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
+/* test_stepwise.c - stepwise control of the environment plugins: an episode has the loss of evaluate() at its
+ * actions to the last bit, its rewards add up to it, earlier episodes leave no state, observations have the
+ * documented content; sweeps give the gradient of evaluate() and, with a policy, agree with central
+ * differences by its weights. */
 #include "host.h"
+#include "test.h"
 
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#include <diffsim/ext/draft/steps_gradient.h>
+#include <diffsim/ext/scene.h>
+#include <diffsim/ext/steps.h>
+#include <diffsim/helper/random.h>
+
 #define MPM_SMALL "preset=small", "tool_start=0.5 0.13 0.5 0 0 0 1" /* the ring starts in the slab */
 
 enum { MOST = 3000 };
@@ -27,7 +20,7 @@ typedef struct player {
     const ds_env_steps *rl;
     ds_steps_info info;
     double obs[MOST], sum, loss; /* the last observation; sum of the rewards; loss at the end */
-    uint64_t steps, hash;        /* taken; of all answers */
+    uint64_t steps, hash;        /* steps taken; hash of all results */
     uint32_t outcome, ended;
 } player;
 
@@ -68,7 +61,7 @@ static void reset(player *p)
     look(p);
 }
 
-/* The next step with its action in x; 1 = the episode goes on. */
+/* The next step with its action in x; returns 1 if the episode continues. */
 static int step(player *p, const double *x)
 {
     ds_step io = {.action = x + p->steps * p->info.n_act, .obs = p->obs};
@@ -119,8 +112,7 @@ static void same_bits(double a, double b)
     }
 }
 
-/* Episodes one behind the other, and one that is given up; the sum of rewards and
- * loss is that of the first. */
+/* Episodes in sequence, and one that is abandoned; the sum of rewards and the loss are those of the first. */
 static void check_losses(player *p, int episodes)
 {
     double x[MOST], constant = 0;
@@ -140,7 +132,7 @@ static void check_losses(player *p, int episodes)
     }
 }
 
-/* Calls where there is no episode, bad actions, another instance in between, gradients behind each other. */
+/* Calls without an episode, bad actions, another instance in between, gradients in sequence. */
 static void check_state(player *p, const char *name, const char *const *settings)
 {
     double x[MOST], g[2][MOST], bad[MOST];
@@ -157,7 +149,7 @@ static void check_state(player *p, const char *name, const char *const *settings
     for (uint64_t i = 0; i < p->info.n_act; i++) {
         bad[i] = i + 1 < p->info.n_act ? 0 : (double)NAN;
     }
-    for (int sign = -1; sign <= 1; sign += 2) { /* no harm done, whatever comes of it */
+    for (int sign = -1; sign <= 1; sign += 2) { /* the result is undefined, but it does no harm */
         ds_step io = {.action = g[0], .obs = p->obs};
         for (uint64_t i = 0; i < p->info.n_act; i++) {
             g[0][i] = sign * 1e300;
@@ -196,14 +188,12 @@ static void check(const char *name, const char *const *settings, int episodes)
 
 static void test_flip(void **state)
 {
-    (void)state;
     check("envs/flip", NULL, 3);
     check("envs/flip", SETTINGS("segments=7", "duration=0.3", "h=4e-4"), 2);
 }
 
 static void test_plasticine(void **state)
 {
-    (void)state;
     static const char *const tasks[] = {"assembly", "chopsticks", "move",       "pinch", "rollingpin",
                                         "rope",     "table",      "triplemove", "writer"};
     for (size_t t = 0; t < sizeof tasks / sizeof tasks[0]; t++) {
@@ -223,14 +213,13 @@ static void test_plasticine(void **state)
 
 static void test_fluid(void **state)
 {
-    (void)state;
     check("envs/fluid", SETTINGS("preset=small"), 2);
     check("envs/fluid", SETTINGS("preset=small", "steps=11", "segments=4", "loss_sign=printed"), 2);
     check("envs/fluid", SETTINGS("preset=small", "steps=3", "segments=2", "engine=scalar"), 1);
 }
 
-/* The horizon is a time limit where the original's is and the loss counts every step alike; where the loss is
- * that of the final state it is a part of the task. */
+/* The horizon is a time limit where the original has one and the loss counts every step equally. Where the
+ * loss depends on the final state it is part of the task. */
 static void test_limits(void **state)
 {
     static const struct {
@@ -242,21 +231,18 @@ static void test_limits(void **state)
                  {"envs/flip", "duration=0.3", 0},
                  {"envs/fluid", "preset=small", 0},
                  {"envs/torus", "preset=small", 0}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         player p;
         player_open(&p, cases[i].name, SETTINGS(cases[i].setting));
         assert_int_equal(p.info.flags, cases[i].flags);
-        check_losses(&p, 2); /* and how they end */
+        check_losses(&p, 2); /* and their ends */
         fake_env_close(&p.e);
     }
 }
 
-/* An episode fails in a step as it does in evaluate(); for the material point
- * engine see test_mpm_plugins.c. */
+/* An episode fails in a step as in evaluate(); for the material point engine see test_mpm_plugins.c. */
 static void test_failures(void **state)
 {
-    (void)state;
     player p;
     double x[MOST];
     uint32_t outcome = 0;
@@ -273,12 +259,11 @@ static void test_failures(void **state)
     fake_env_close(&p.e);
 }
 
-/* ---- what is observed ---- */
+/* ---- observations ---- */
 
-/* In free fall every part of the pancake has the velocity of the fall. */
+/* In free fall every part of the pancake has the velocity of free fall. */
 static void test_flip_observations(void **state)
 {
-    (void)state;
     player p;
     double x[45], fall = 0;
     const double h = 5e-4, steps = 100;
@@ -308,7 +293,7 @@ static void test_flip_observations(void **state)
     }
     while (step(&p, x)) {
     }
-    /* The centre is the one of the metrics. */
+    /* The centre equals the metrics. */
     static const char *const metrics[3] = {"x", "y", "z"};
     for (int i = 0; i < 3; i++) {
         assert_near(p.obs[3 + i], fake_metric(&p.e, x, metrics[i])[p.e.info.steps], 1e-15);
@@ -319,10 +304,9 @@ static void test_flip_observations(void **state)
 /* Particles 0, s, 2 s, ... of the scene, and the tools. */
 static void test_plasticine_observations(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
-        uint64_t full, stride; /* numbers at full size, as PlasticineLab has them; every so many particles */
+        uint64_t full, stride; /* numbers at full size as in PlasticineLab; stride of the particles */
     } tasks[] = {{"envs/torus", 1207, 50},      {"envs/pinch", 1207, 30}, {"envs/rope", 1221, 50},
                  {"envs/chopsticks", 1208, 50}, {"envs/move", 1214, 50},  {"envs/triplemove", 1272, 49}};
     player p;
@@ -350,7 +334,7 @@ static void test_plasticine_observations(void **state)
         assert_near(p.obs[6 * 209 + i], frame[i], 1e-15);
     }
     fake_env_close(&p.e);
-    /* The ring carries the particles in it along: velocities are those of the positions. */
+    /* The ring carries the particles in it: velocities are differences of the positions. */
     double last[MOST];
     player_open(&p, "envs/torus", SETTINGS(MPM_SMALL, "segments=10"));
     double down[30] = {0};
@@ -376,7 +360,6 @@ static void test_plasticine_observations(void **state)
 
 static void test_fluid_observations(void **state)
 {
-    (void)state;
     static const char *const metrics[4] = {"ladle_x", "ladle_y", "cube_x", "cube_y"};
     player p;
     double x[100], last[14];
@@ -413,17 +396,295 @@ static void test_fluid_observations(void **state)
     fake_env_close(&p.e);
 }
 
-int main(void)
+/* ---- derivatives ---- */
+
+enum { MOST_stepwise_gradient = 2000, MOST_ACT = 16 };
+
+typedef struct player_stepwise_gradient {
+    fake_env e;
+    const ds_env_steps *rl;
+    const ds_env_steps_gradient *back;
+    ds_steps_info info;
+    uint64_t key;
+    double *obs;                                                      /* of all states */
+    double x[MOST_stepwise_gradient], reward[MOST_stepwise_gradient]; /* of all steps */
+    double loss;
+    /* The policy: action k = middle + half width times tanh(w[k] . (obs, 1)); w = NULL: the actions in x. */
+    double *w, *value; /* value of the state after a window: value . obs */
+} player_stepwise_gradient;
+
+static void player_open_stepwise_gradient(player_stepwise_gradient *p, const char *name,
+                                          const char *const *settings, uint64_t key)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flip),
-        cmocka_unit_test(test_plasticine),
-        cmocka_unit_test(test_fluid),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_flip_observations),
-        cmocka_unit_test(test_plasticine_observations),
-        cmocka_unit_test(test_fluid_observations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    memset(p, 0, sizeof *p);
+    fake_env_open(&p->e, name, settings, 0, 0);
+    p->rl = p->e.plugin->env->get_extension(p->e.self, DS_EXT_STEPS);
+    p->back = p->e.plugin->env->get_extension(p->e.self, DS_EXT_STEPS_GRADIENT);
+    assert_non_null(p->back);
+    p->info.struct_size = sizeof p->info;
+    assert_int_equal(p->rl->info(p->e.self, &p->info), DS_OK);
+    assert_true(p->e.info.n <= MOST_stepwise_gradient && p->info.n_act <= MOST_ACT);
+    p->key = key;
+    p->obs = calloc((p->info.horizon + 1) * p->info.n_obs, sizeof(double));
+    p->w = calloc((p->info.n_obs + 1) * p->info.n_act + p->info.n_obs, sizeof(double));
+    p->value = p->w + (p->info.n_obs + 1) * p->info.n_act;
+    ds_random r = ds_random_open(key, "policy", 0);
+    for (uint64_t i = 0; i < (p->info.n_obs + 1) * p->info.n_act + p->info.n_obs; i++) {
+        p->w[i] = ds_random_normal(&r) / sqrt((double)p->info.n_obs);
+    }
+    for (uint64_t i = 0; i < p->e.info.n; i++) {
+        p->x[i] = p->e.lower[i] + ds_random_uniform(&r) * (p->e.upper[i] - p->e.lower[i]);
+    }
 }
+
+static void player_close(player_stepwise_gradient *p)
+{
+    free(p->obs);
+    free(p->w);
+    fake_env_close(&p->e);
+}
+
+static double preference(const player_stepwise_gradient *p, uint64_t t, uint64_t k)
+{
+    const uint64_t n = p->info.n_obs;
+    const double *w = p->w + k * (n + 1), *obs = p->obs + t * n;
+    double sum = w[n];
+    for (uint64_t i = 0; i < n; i++) {
+        sum += w[i] * obs[i];
+    }
+    return tanh(sum);
+}
+
+static void reset_stepwise_gradient(player_stepwise_gradient *p)
+{
+    assert_int_equal(ds_step_begin_call(p->rl, p->e.self, 0, p->key, p->obs, NULL), DS_OK);
+}
+
+static void step_stepwise_gradient(player_stepwise_gradient *p, uint64_t t)
+{
+    ds_step io = {.action = p->x + t * p->info.n_act, .obs = p->obs + (t + 1) * p->info.n_obs};
+    assert_int_equal(ds_step_call(p->rl, p->e.self, 0, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+    p->reward[t] = io.reward;
+    p->loss = io.loss;
+}
+
+/* Steps from `from` to `to`, with the policy where `follow`. */
+static void play_stepwise_gradient(player_stepwise_gradient *p, uint64_t from, uint64_t to, int follow)
+{
+    const uint64_t m = p->info.n_act;
+    for (uint64_t t = from; t < to; t++) {
+        for (uint64_t k = 0; follow && k < m; k++) {
+            double lo = p->e.lower[t * m + k], hi = p->e.upper[t * m + k];
+            p->x[t * m + k] = 0.5 * (lo + hi) + 0.5 * (hi - lo) * preference(p, t, k);
+        }
+        step_stepwise_gradient(p, t);
+    }
+}
+
+/* Goes back over step t; `begins`: starts a sweep. */
+static ds_status back(player_stepwise_gradient *p, uint64_t t, int begins, double reward_bar,
+                      const double *obs_bar, double *action_bar)
+{
+    ds_back io = {.step = t,
+                  .begins = begins != 0,
+                  .reward_bar = reward_bar,
+                  .obs_bar = obs_bar,
+                  .action_bar = action_bar};
+    for (uint64_t k = 0; k < p->info.n_act; k++) {
+        action_bar[k] = (double)NAN;
+    }
+    return ds_back_call(p->back, p->e.self, 0, &io);
+}
+
+static double distance(uint64_t n, const double *a, const double *b)
+{
+    double d = 0, s = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        assert_true(isfinite(a[i]));
+        d += (a[i] - b[i]) * (a[i] - b[i]);
+        s += b[i] * b[i];
+    }
+    return sqrt(d) / (s > 0 ? sqrt(s) : 1);
+}
+
+/* ---- without a policy ---- */
+
+static void sweep_all(player_stepwise_gradient *p, double *grad)
+{
+    double *none = calloc(p->info.n_obs, sizeof(double));
+    for (uint64_t t = p->info.horizon; t-- > 0;) {
+        assert_int_equal(back(p, t, t + 1 == p->info.horizon, -1, none, grad + t * p->info.n_act), DS_OK);
+    }
+    free(none);
+}
+
+/* The gradient of evaluate(), twice; steps and sweeps in wrong order are refused. */
+static void check_gradient(player_stepwise_gradient *p, double tolerance)
+{
+    static double g[MOST_stepwise_gradient], swept[MOST_stepwise_gradient], again[MOST_stepwise_gradient];
+    const uint64_t n = p->e.info.n, horizon = p->info.horizon, half = horizon / 2;
+    double *none = calloc(p->info.n_obs, sizeof(double)), action_bar[MOST_ACT];
+    double loss = fake_eval(&p->e, p->x, g, p->key, NULL);
+    assert_int_equal(back(p, 0, 1, -1, none, action_bar), DS_E_STATE); /* no episode */
+    reset_stepwise_gradient(p);
+    assert_int_equal(back(p, 0, 1, -1, none, action_bar), DS_E_STATE); /* no step */
+    play_stepwise_gradient(p, 0, horizon, 0);
+    sweep_all(p, swept);
+    assert_near(distance(n, swept, g), 0, tolerance);
+    sweep_all(p, again);
+    assert_memory_equal(swept, again, n * sizeof(double));
+    assert_int_equal(back(p, 0, 0, -1, none, action_bar), DS_E_STATE); /* the episode is over */
+
+    reset_stepwise_gradient(p);
+    play_stepwise_gradient(p, 0, half, 0);
+    assert_int_equal(back(p, half, 1, -1, none, action_bar), DS_E_STATE);     /* not taken */
+    assert_int_equal(back(p, half - 1, 0, -1, none, action_bar), DS_E_STATE); /* no sweep */
+    assert_int_equal(back(p, half - 1, 1, -1, none, action_bar), DS_OK);
+    assert_int_equal(back(p, half - 1, 0, -1, none, action_bar), DS_E_STATE); /* the previous step is next */
+    step_stepwise_gradient(p, half);
+    assert_int_equal(back(p, half - 2, 0, -1, none, action_bar), DS_E_STATE); /* stepped since */
+    play_stepwise_gradient(p, half + 1, horizon, 0);
+    assert_true(p->loss == loss);
+    sweep_all(p, again);
+    assert_memory_equal(swept, again, n * sizeof(double));
+    fake_eval(&p->e, p->x, NULL, p->key, NULL);
+    assert_int_equal(back(p, 0, 1, -1, none, action_bar), DS_E_STATE);
+    free(none);
+}
+
+/* ---- with a policy ---- */
+
+static const double discount = 0.97;
+
+/* Discounted rewards of the steps from..to - 1 of the policy, plus the value of the state after them. Earlier
+ * steps are not repeated. */
+static double objective(player_stepwise_gradient *p, uint64_t from, uint64_t to)
+{
+    double sum = 0, weight = 1;
+    reset_stepwise_gradient(p);
+    play_stepwise_gradient(p, 0, from, 0);
+    play_stepwise_gradient(p, from, to, 1);
+    for (uint64_t t = from; t < to; t++, weight *= discount) {
+        sum += weight * p->reward[t];
+    }
+    for (uint64_t i = 0; i < p->info.n_obs; i++) {
+        sum += weight * p->value[i] * p->obs[to * p->info.n_obs + i];
+    }
+    return sum;
+}
+
+/* Its gradient by the weights of the policy, after these steps. */
+static void gradient(player_stepwise_gradient *p, uint64_t from, uint64_t to, double *g)
+{
+    const uint64_t n = p->info.n_obs, m = p->info.n_act;
+    double *obs_bar = calloc(n, sizeof(double)), action_bar[MOST_ACT];
+    for (uint64_t i = 0; i < n; i++) {
+        obs_bar[i] = pow(discount, (double)(to - from)) * p->value[i];
+    }
+    memset(g, 0, (n + 1) * m * sizeof(double));
+    for (uint64_t t = to; t-- > from;) {
+        const double *obs = p->obs + t * n;
+        assert_int_equal(back(p, t, t + 1 == to, pow(discount, (double)(t - from)), obs_bar, action_bar),
+                         DS_OK);
+        memset(obs_bar, 0, n * sizeof(double));
+        for (uint64_t k = 0; k < m; k++) {
+            double y = preference(p, t, k), half = 0.5 * (p->e.upper[t * m + k] - p->e.lower[t * m + k]);
+            double bar = action_bar[k] * half * (1 - y * y);
+            for (uint64_t i = 0; i < n; i++) {
+                g[k * (n + 1) + i] += bar * obs[i];
+                obs_bar[i] += bar * p->w[k * (n + 1) + i];
+            }
+            g[k * (n + 1) + n] += bar;
+        }
+    }
+    free(obs_bar);
+}
+
+/* Central difference quotient by a weight. */
+static double quotient(player_stepwise_gradient *p, uint64_t from, uint64_t to, uint64_t at, double h)
+{
+    const double w = p->w[at];
+    p->w[at] = w + h;
+    double up = objective(p, from, to);
+    p->w[at] = w - h;
+    double down = objective(p, from, to);
+    p->w[at] = w;
+    return (up - down) / (2 * h);
+}
+
+/* By at most 24 weights; quotients of two widths are extrapolated. */
+static void check_policy(player_stepwise_gradient *p, uint64_t from, uint64_t to, double h, double tolerance)
+{
+    static double g[MOST_stepwise_gradient];
+    double numeric[24];
+    uint64_t count = (p->info.n_obs + 1) * p->info.n_act, some = count < 24 ? count : 24;
+    double *all = calloc(count, sizeof(double));
+    objective(p, from, to);
+    gradient(p, from, to, all);
+    for (uint64_t i = 0; i < some; i++) {
+        uint64_t at = i * (count / some);
+        numeric[i] = (4 * quotient(p, from, to, at, h) - quotient(p, from, to, at, 2 * h)) / 3;
+        g[i] = all[at];
+    }
+    free(all);
+    /* Rounding of the quotients, where the objective is large compared with its gradient. */
+    double norm = distance(some, g, (double[24]){0}), size = 0;
+    for (uint64_t t = from; t < to; t++) {
+        size += fabs(p->reward[t]);
+    }
+    assert_near(distance(some, g, numeric), 0, tolerance + 1e-14 * (1 + size) / (h * norm));
+}
+
+static void check_stepwise_gradient(const char *name, const char *const *settings, uint64_t key,
+                                    double tolerance, double h, double numeric_tolerance)
+{
+    player_stepwise_gradient p;
+    player_open_stepwise_gradient(&p, name, settings, key);
+    const uint64_t horizon = p.info.horizon;
+    check_gradient(&p, tolerance);
+    check_policy(&p, 0, horizon, h, numeric_tolerance);
+    check_policy(&p, horizon / 3, 2 * horizon / 3 + 1, h, numeric_tolerance);
+    check_policy(&p, horizon - 1, horizon, h, numeric_tolerance);
+    player_close(&p);
+}
+
+static void test_cartpole(void **state)
+{
+    for (uint64_t key = 0; key < 3; key++) {
+        check_stepwise_gradient("envs/cartpole", SETTINGS("steps=40"), key, 1e-12, 1e-4, 1e-7);
+        check_stepwise_gradient("envs/cartpole", SETTINGS("steps=12", "hold=3", "links=3"), key, 1e-12, 1e-4,
+                                1e-7);
+        check_stepwise_gradient("envs/cartpole", SETTINGS("steps=30", "variant=nimble"), key, 1e-12, 1e-4,
+                                1e-7);
+        check_stepwise_gradient("envs/cartpole",
+                                SETTINGS("steps=15", "control=force", "loss=state_sq", "links=2"), key, 1e-12,
+                                1e-5, 1e-7);
+        check_stepwise_gradient("envs/cartpole", SETTINGS("steps=15", "integrator=semi-implicit", "links=4"),
+                                key, 1e-12, 1e-4, 1e-7);
+    }
+}
+
+static void test_pendulum(void **state)
+{
+    for (uint64_t key = 0; key < 3; key++) {
+        check_stepwise_gradient("envs/pendulum", NULL, key, 1e-12, 1e-4, 1e-7);
+        check_stepwise_gradient("envs/pendulum", SETTINGS("start=random"), key, 1e-12, 1e-4, 1e-7);
+    }
+    /* gym: from a start that does not reach the speed limit or pass pi. */
+    check_stepwise_gradient("envs/pendulum", SETTINGS("variant=gym", "theta0=0.3"), 2, 1e-12, 1e-6, 1e-5);
+    check_stepwise_gradient("envs/pendulum", SETTINGS("variant=gym", "start=random"), 1, 1e-12, 1e-6, 1e-5);
+    check_stepwise_gradient("envs/pendulum", SETTINGS("variant=swingup200"), 2, 1e-12, 1e-6, 1e-5);
+}
+
+/* The sign of a push counts. */
+static void test_none(void **state)
+{
+    fake_env e;
+    fake_env_open(&e, "envs/cartpole_gym", NULL, 0, 0);
+    assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS_GRADIENT));
+    fake_env_close(&e);
+}
+
+RUN_TESTS(test_flip, test_plasticine, test_fluid, test_limits, test_failures, test_flip_observations,
+          test_plasticine_observations, test_fluid_observations, test_cartpole, test_pendulum, test_none)

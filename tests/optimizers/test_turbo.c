@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_turbo.c - the optimizer turbo and what it adds to the Gaussian process: the likelihood
- * without priors, and joint draws. */
+/* test_turbo.c - the optimizer turbo and its additions to the Gaussian process: the likelihood without
+ * priors, and joint draws. */
+#include "functions.h"
 #include "methods/bayes/gp.h"
 #include "objective.h"
-#include "functions.h"
-#include "optimizer_cases.h"
+#include "test.h"
 
 #include <diffsim/helper/random.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define DATA 12
 
@@ -33,7 +25,6 @@ static void make_data(double *u, double *y)
 
 static void test_likelihood(void **state)
 {
-    (void)state;
     double u[2 * DATA], y[DATA], theta[5], gradient[5], scratch[5];
     make_data(u, y);
     gp *g = gp_create(2, &model);
@@ -69,10 +60,9 @@ static void test_likelihood(void **state)
     gp_destroy(g);
 }
 
-/* Mean, variance and covariance of 40000 joint draws at four points, of which two lie close together. */
+/* Mean, variance and covariance of 40000 joint draws at four points, two of them close together. */
 static void test_draws(void **state)
 {
-    (void)state;
     enum { Q = 4, N = 40000 };
     static const double points[2 * Q] = {0.5, 0.5, 0.52, 0.5, 0.9, 0.1, 0.02, 0.97};
     double u[2 * DATA], y[DATA], mean[Q], sd[Q], sum[Q] = {0}, square[Q] = {0}, product = 0.0;
@@ -93,12 +83,12 @@ static void test_draws(void **state)
         product += (draw[i * Q] - mean[0]) * (draw[i * Q + 1] - mean[1]) / N;
     }
     for (int j = 0; j < Q; j++) {
-        double variance = sd[j] * sd[j] + g->hyper.noise; /* of what is observed */
+        double variance = sd[j] * sd[j] + g->hyper.noise; /* of observations */
         assert_true(fabs(sum[j]) < 5.0 * sqrt(variance / N));
         assert_true(fabs(square[j] / variance - 1.0) < 5.0 * sqrt(2.0 / N));
     }
     double other[Q - 1],
-        other_sd[Q - 1]; /* covariance from conditioning on the first point: exact, noise apart */
+        other_sd[Q - 1]; /* covariance by conditioning on the first point: exact except for the noise */
     double s0 = sd[0] * sd[0];
     assert_int_equal(gp_append(g, points), DS_OK);
     double with[DATA + 1];
@@ -114,7 +104,6 @@ static void test_draws(void **state)
 
 static void test_every_case(void **state)
 {
-    (void)state;
     optimizer_stands("turbo", "candidates=60", 50, 1, 0);
     optimizer_stands("turbo", "candidates=40 batch=7 n_init=5 n_max=20", 60, 1, 0);
     optimizer_stands("turbo", "candidates=40 j=5", 80, 1, 0);
@@ -123,7 +112,6 @@ static void test_every_case(void **state)
 /* The design comes first, then single samples; a restart begins with a new design. */
 static void test_structure(void **state)
 {
-    (void)state;
     fake_problem p = optimizer_box(4, 0, 1, sphere, 150);
     double centre[4] = {0.2, 0.5, 0.7, 0.4};
     p.ctx = centre;
@@ -151,7 +139,6 @@ static int descending(const void *a, const void *b)
 /* Median of 5 runs: Branin after 60, Hartmann-6 after 120 evaluations. */
 static void test_reaches(void **state)
 {
-    (void)state;
     static const struct {
         fake_function f;
         size_t n;
@@ -175,12 +162,4 @@ static void test_reaches(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_likelihood), cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_structure),  cmocka_unit_test(test_reaches),
-        cmocka_unit_test(test_every_case),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_likelihood, test_draws, test_structure, test_reaches, test_every_case)

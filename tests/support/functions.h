@@ -27,7 +27,6 @@ static inline double sphere(void *ctx, size_t n, const double *x, double *g)
 /* Steps down to 0 around 0.2 in every variable; gradients of zero everywhere. */
 static inline double stairs(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     double f = 0.0;
     for (size_t k = 0; k < n; k++) {
         f += floor(50.0 * fabs(x[k] - 0.2)) / 50.0;
@@ -40,7 +39,6 @@ static inline double stairs(void *ctx, size_t n, const double *x, double *g)
 
 static inline double rosenbrock(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     double f = 0.0;
     for (size_t k = 0; g && k < n; k++) {
         g[k] = 0.0;
@@ -59,7 +57,6 @@ static inline double rosenbrock(void *ctx, size_t n, const double *x, double *g)
 /* Branin on [0, 1]^2; optimum 0.39788735772973816. */
 static inline double branin(void *ctx, size_t n, const double *u, double *g)
 {
-    (void)ctx, (void)n;
     double x1 = 15.0 * u[0] - 5.0, x2 = 15.0 * u[1];
     double b = 5.1 / (4.0 * FUNCTIONS_PI * FUNCTIONS_PI), c = 5.0 / FUNCTIONS_PI;
     double q = x2 - b * x1 * x1 + c * x1 - 6.0, s = 10.0 * (1.0 - 1.0 / (8.0 * FUNCTIONS_PI));
@@ -73,7 +70,6 @@ static inline double branin(void *ctx, size_t n, const double *u, double *g)
 /* Hartmann-6 on [0, 1]^6; optimum -3.322368011415515. */
 static inline double hartmann6(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     static const double a[4] = {1.0, 1.2, 3.0, 3.2};
     static const double A[4][6] = {{10, 3, 17, 3.5, 1.7, 8},
                                    {0.05, 10, 17, 0.1, 8, 14},
@@ -105,7 +101,6 @@ static inline double hartmann6(void *ctx, size_t n, const double *x, double *g)
  * reflected by the vector w_i = i, z = 1.5 times that, |z|^2 + 1/4 sum (1 - cos 4 pi z_i). */
 static inline double ripples(void *ctx, size_t n, const double *v, double *g)
 {
-    (void)ctx;
     double y[64], z[64], dz[64], ww = 0.0, wy = 0.0, wd = 0.0, f = 0.0;
     for (size_t k = 0; k < n; k++) {
         double w = (double)k + 1.0;

@@ -3,14 +3,8 @@
 #ifndef DS_TESTS_GOLDEN_H
 #define DS_TESTS_GOLDEN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 
 /* The parsed file golden/`name` of the folder DS_SHARED; NULL and a message if it is missing. */

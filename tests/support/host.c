@@ -3,16 +3,10 @@
  * Fails the running cmocka test where the plugin or the test breaks a rule. */
 #include "host.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/scene.h>
-#include <math.h>
 
 /* ---- services ---- */
 
@@ -23,13 +17,11 @@ static fake_host *of(const ds_host *host)
 
 static void take_log(const ds_host *host, uint32_t level, const char *line)
 {
-    (void)level;
     snprintf(of(host)->log, sizeof of(host)->log, "%s", line);
 }
 
 static void take_error(const ds_host *host, ds_status status, const char *line)
 {
-    (void)status;
     snprintf(of(host)->error, sizeof of(host)->error, "%s", line);
 }
 
@@ -80,12 +72,12 @@ static ds_params *parameters(const fake_host *f)
 
 void fake_host_open(fake_host *f, const char *name, uint64_t seed, const char *const *settings)
 {
-    const char *top = getenv("DS_TOP_BUILD");
     const ds_module *module = NULL;
     ds_error e = {0};
-    char path[4096];
+    char file[512], path[4096];
     memset(f, 0, sizeof *f);
-    snprintf(path, sizeof path, "%s/plugins/%s.so", top ? top : ".", name);
+    snprintf(file, sizeof file, "plugins/%s.so", name);
+    test_path(path, file);
     must(ds_loader_open(name[0] == '/' ? name : path, 0, &module, &e), &e);
     f->plugin = module->plugin;
     for (; settings && *settings; settings++) {

@@ -5,20 +5,12 @@
 #ifndef DS_TESTS_HOST_H
 #define DS_TESTS_HOST_H
 
-#include <diffsim/diffsim.h>
-#include <diffsim/helper/eval.h>
-
 #include "config/npy.h"
 #include "plugin/instance.h"
+#include "test.h"
 
-/* |a - b| <= tolerance, with the values in the message (cmocka compares only floats). */
-#define assert_near(a, b, tolerance)                                                                         \
-    do {                                                                                                     \
-        double near_a = (a), near_b = (b);                                                                   \
-        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                       \
-            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                           \
-        }                                                                                                    \
-    } while (0)
+#include <diffsim/diffsim.h>
+#include <diffsim/helper/eval.h>
 
 typedef struct fake_host {
     ds_services services; /* services.host is what the plugin sees */

@@ -24,8 +24,8 @@ typedef struct fake_problem {
     double loss_floor;
     double failure_rate; /* share of evaluations that return +INFINITY, selected by their number alone */
     double bad_gradient_rate;
-    uint64_t stop_after; /* host->should_stop() is set after so many polls; 0 = never */
-    size_t m;            /* residuals, offered as a channel; 0 = there are no channels */
+    uint64_t stop_after; /* should_stop() returns 1 after this many polls; 0 = never */
+    size_t m;            /* residuals, offered as a channel; 0 = no channels */
     fake_residuals squares;
 } fake_problem;
 
@@ -61,5 +61,23 @@ uint64_t fake_groups(const fake_result *result);
 
 /* Least loss of the first `count` evaluations. */
 double fake_best_after(const fake_result *result, uint64_t count);
+
+/* ---- cases that every optimizer must pass ---- */
+
+/* A problem with the same bounds for every variable, without target. */
+fake_problem optimizer_box(size_t n, double lower, double upper, fake_function f, uint64_t budget);
+
+/* The run made `budget` evaluations, none outside the box, and ended with DS_STOPPED. */
+void optimizer_assert_sound(const fake_result *r, uint64_t budget);
+
+/* The same points, bit for bit, up to the shorter run. */
+void optimizer_assert_same(const fake_result *a, const fake_result *b, size_t n);
+
+/* All of the above for one plugin with one set of parameters at a small budget: 20 % failing simulations and
+ * bad gradients, all failing, two equal runs, a longer run with the same beginning (unless the plugin depends
+ * on its budget), huge, constant and jumping losses, one variable, and a stop request. `least` is the
+ * smallest dimension. */
+void optimizer_stands(const char *plugin, const char *parameters, uint64_t budget, size_t least,
+                      int uses_budget);
 
 #endif

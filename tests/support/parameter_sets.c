@@ -133,7 +133,7 @@ static void write_mesh(ds_random *r, const char *path, int number)
     FUZZ_REQUIRE(fclose(f) == 0);
 }
 
-/* Tips of a double pendulum, more or less. */
+/* Tips of a double pendulum, roughly. */
 static void write_recording(ds_random *r, const char *path, int number)
 {
     FILE *f = fopen(path, "w");
@@ -178,7 +178,7 @@ void write_scene_files(const scene *s, const char *folder)
         .heavy = 1                                                                                           \
     }
 
-/* Deformable bodies of gradSim: few steps and small pictures. */
+/* Deformable bodies of gradSim: few steps and small images. */
 #define SOFT(id_, longest_, words_, ...)                                                                     \
     {                                                                                                        \
         .id = id_, .hints = {{"image_size", 8, 16, NULL},                                                    \
@@ -190,7 +190,7 @@ void write_scene_files(const scene *s, const char *folder)
         .heavy = 1, .words = words_                                                                          \
     }
 
-/* Its motions in the plane. */
+/* Motions in the plane. */
 #define PLANE(id_, words_)                                                                                   \
     {                                                                                                        \
         .id = id_,                                                                                           \

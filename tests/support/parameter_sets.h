@@ -43,8 +43,8 @@ enum {
     SET_LONG = 2
 };
 
-/* Appends values for some or all parameters to *out, which is empty. `folder` holds the scene's files.
- * Returns SET_*. */
+/* Appends values for some or all parameters to the empty *out. `folder` holds the scene's files. Returns
+ * SET_*. */
 int draw_parameters(ds_random *r, const scene *s, const ds_param *const *schema, const char *folder,
                     ds_settings *out);
 

@@ -4,17 +4,14 @@
 
 #include "rl.h"
 
+#include "config/settings.h"
+#include "plugin/instance.h"
+#include "test.h"
+
 #include <diffsim/ext/steps.h>
 #include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include "config/settings.h"
-#include "plugin/instance.h"
 
 typedef struct lane {
     ds_env *env;
@@ -28,7 +25,7 @@ typedef struct state {
     ds_settings env_settings;
     const ds_module *env_module;
     lane lane[FAKE_RL_LANES];
-    lane trial[64]; /* instances with a start of their own */
+    lane trial[64]; /* instances with their own start */
     ds_steps_info info;
     ds_objective_steps episodes;
     ds_objective objective;
@@ -63,7 +60,7 @@ static int set_all(ds_settings *s, const char *text)
     return 1;
 }
 
-/* The instance of an episode: that of its lane, or one with the start state of the trial. */
+/* The instance of an episode: the lane's, or one with the start state of the trial. */
 static ds_env *instance(state *s, size_t i, const char *tag)
 {
     fake_rl *f = s->f;
@@ -247,10 +244,7 @@ int fake_rl_run(fake_rl *f)
     ds_settings settings = {0};
     const ds_module *opt = NULL;
     ds_params *params = NULL;
-    char path[4096];
-    const char *top = getenv("DS_TOP_BUILD");
-    snprintf(path, sizeof path, "%s/plugins", top ? top : ".");
-    setenv("DS_PLUGIN_PATH", path, 0);
+    test_find_plugins();
     s->f = f;
     if (ds_loader_open(f->env, DS_KIND_ENV, &s->env_module, &e) != 0 ||
         ds_loader_open(f->opt, DS_KIND_OPTIMIZER, &opt, &e) != 0 ||

@@ -22,8 +22,8 @@ typedef struct fake_rl {
     const char *opt, *opt_settings; /* the same with "opt." */
     uint64_t budget, seed;
     double failure_rate;  /* share of the episodes that fail, at some step */
-    const double *starts; /* (theta0, omega0) of the episodes tagged "evaluate", one after the other ... */
-    size_t start_count;   /* ... as parameters of the environment; 0 = as the others */
+    const double *starts; /* (theta0, omega0) of the episodes tagged "evaluate", in this order ... */
+    size_t start_count;   /* ... as parameters of the environment; 0 = as other episodes */
     uint64_t stop_after;  /* should_stop() from this step on; 0 = never */
     /* out */
     ds_status create_status, status;

@@ -15,7 +15,7 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-/* `make check-slow` sets CHECK_ALL for the tests that are named wide_tests in local.mk. */
+/* `make check-slow` sets CHECK_ALL for the wide_tests of local.mk. */
 static inline int check_all(void)
 {
     return !SANITIZED && getenv("CHECK_ALL") != NULL;

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments of diffsim as the problems of other libraries, and the optimizers of those as plugins of dshost.
+"""Environments of diffsim as problems of other libraries, and optimizers of these libraries as plugins of
+dshost.
 
     botorch     Problem: a test problem of BoTorch, with gradients by autograd
-    optuna      objective(), Problem: an objective of a study; a benchmark as OptunaHub has them
+    optuna      objective(), Problem: an objective of a study; a benchmark as in OptunaHub
     nevergrad   function(): an ExperimentFunction
     ioh         problem(): a problem of IOHexperimenter, with its loggers
     pycma       objective(), fmin(): pycma
     scipy       problem(): the arguments of scipy.optimize
     watch       a live run in TensorBoard and CSV
-    peers()     the other way: a file of plugins, for dshost --opt FILE:Pycma (Nevergrad, Optuna, SciPy)
+    peers()     the other direction: a file of plugins, for dshost --opt FILE:Pycma (Nevergrad, Optuna, SciPy)
 
-Each module needs the library that it is called after, and nothing else; none is imported before it is asked for.
-"""
+Each module needs only the library of its name; none is imported before it is used."""
 from __future__ import annotations
 
 import os
@@ -52,5 +52,5 @@ def scaled(env, x) -> np.ndarray:
 
 def peers() -> str:
     """The path of plugins/peers.py, whose classes are optimizers for ``dshost --opt PATH:NAME`` and ``minimize(method=...)``."""
-    # In a folder of its own: what it imports must not be the modules here, which are called alike.
+    # In its own folder: its imports must not find the modules here, which have the same names.
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugins", "peers.py")

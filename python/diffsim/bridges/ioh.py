@@ -15,8 +15,9 @@ from . import environment, loss_or_inf, unscaled
 
 
 def problem(env, name: str | None = None, **parameters):
-    """A problem of real variables from 0 to 1, since those of IOHexperimenter have one range for all: 0 is the lower and 1
-    the upper bound of each variable (:func:`diffsim.bridges.unscaled`). Failed evaluations are inf."""
+    """A problem of real variables from 0 to 1, because IOHexperimenter has one range for all variables: 0 is
+    the lower and 1 the upper bound of each variable (:func:`diffsim.bridges.unscaled`). Failed evaluations
+    are inf."""
     e = environment(env, **parameters)
 
     def loss(u):

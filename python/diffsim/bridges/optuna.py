@@ -44,5 +44,5 @@ class Problem:
 
 
 def objective(env, **parameters) -> Problem:
-    """What ``study.optimize()`` takes."""
+    """The argument of ``study.optimize()``."""
     return Problem(env, **parameters)

@@ -15,9 +15,9 @@ from . import environment, loss_or_inf
 
 
 def problem(env, globally: bool = False, **parameters) -> dict:
-    """The arguments of ``scipy.optimize.minimize``: fun, x0, bounds, and jac where there is a gradient; with ``globally``
-    those of ``differential_evolution``, ``dual_annealing``, ``shgo`` and ``direct``: func and bounds. Failed evaluations
-    are inf, their gradients 0."""
+    """The arguments of ``scipy.optimize.minimize``: fun, x0, bounds, and jac with gradients; with
+    ``globally`` those of ``differential_evolution``, ``dual_annealing``, ``shgo`` and ``direct``: func and
+    bounds. Failed evaluations are inf, their gradients 0."""
     e = environment(env, **parameters)
     bounds = Bounds(e.lower, e.upper)
     if globally or not e.has_gradient:

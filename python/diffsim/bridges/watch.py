@@ -59,8 +59,8 @@ class TensorBoard:
 
 
 class Observer:
-    """``progress=`` of :func:`diffsim.minimize`, and what :func:`follow` feeds: hands on best loss and failures to its sinks,
-    once for each number of evaluations."""
+    """``progress=`` of :func:`diffsim.minimize`, also called by :func:`follow`: passes best loss and failures
+    to its sinks, once for each number of evaluations."""
 
     def __init__(self, *sinks):
         self.sinks, self.step = sinks, 0
@@ -71,7 +71,7 @@ class Observer:
         return False
 
     def add(self, step: int, values: dict) -> None:
-        """What is known of evaluation ``step``."""
+        """The values at evaluation ``step``."""
         self.step = step
         for sink in self.sinks:
             sink.add(step, values)

@@ -132,9 +132,9 @@ says() {
 says error "faulty_plugins.py:20: IndexError: list index out of range" Raises
 says crashed "exit status 3" Exits
 says crashed "SIGSEGV" Crashes
-says error "a gradient of shape (2,), (3,) is wanted" Short
-says error "returned float: (loss, gradient) is wanted" Alone
-says error "returned str: one number is wanted" Word
+says error "a gradient of shape (2,), expected (3,)" Short
+says error "returned float: expected (loss, gradient)" Alone
+says error "returned str: expected one number" Word
 says diverged "loss(x) is nan" Nan
 says diverged "Diverged: too fast" Fast
 says infeasible "Infeasible: negative mass" Negative
@@ -147,8 +147,8 @@ has '"outcome": "timeout"' "Hangs: timeout"
 # What stands in front of the process of a plugin is no data.
 bad 4 "faulty_plugins.py:80: ValueError: size 3 is odd" eval --env faulty_plugins.py:Odd
 bad 4 "how many variables are there?" eval --env faulty_plugins.py:Boundless
-bad 4 "there is no Nothing in it; plugins there: Alone" eval --env faulty_plugins.py:Nothing
-bad 4 "there is more than one plugin in it; say which" eval --env faulty_plugins.py
+bad 4 "no Nothing; plugins there: Alone" eval --env faulty_plugins.py:Nothing
+bad 4 "more than one plugin; name one of them" eval --env faulty_plugins.py
 bad 4 "none.py: no such file" eval --env none.py:Env
 printf 'x = (\n' >syntax.py
 bad 4 "syntax.py:1: SyntaxError: '(' was never closed" eval --env syntax.py:Env

@@ -3,24 +3,17 @@
  * disks. */
 #include "config.h"
 
-#include <float.h>
-#include <locale.h>
-#include <math.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "config/npy.h"
 #include "results/npy_write.h"
 #include "temporary.h"
+#include "test.h"
 
+#include <float.h>
+#include <locale.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 enum { STATUS = 3 };
@@ -56,7 +49,6 @@ static void check_refused(const void *p, size_t len, int text, const char *expec
 
 static void test_npy_types(void **state)
 {
-    (void)state;
     static const double f8[4] = {1.5, -2, 1e300, 0.1};
     static const float f4[4] = {1.5f, -2, 3, 0.25f};
     static const int64_t i8[4] = {1, -2, 3, INT64_C(1) << 40};
@@ -94,7 +86,6 @@ static void test_npy_types(void **state)
 
 static void test_npy_refused(void **state)
 {
-    (void)state;
     static const double two[2] = {1, 2};
     static const double bad[2] = {1, NAN};
     static const double inf[2] = {INFINITY, 2};
@@ -149,7 +140,6 @@ static void test_npy_refused(void **state)
 
 static void test_text(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint32_t ndim;
@@ -207,8 +197,7 @@ static void test_text(void **state)
 
 static void test_text_locale(void **state)
 {
-    (void)state;
-    /* Where a locale with a decimal comma is installed, it must not matter. */
+    /* A locale with a decimal comma must not matter, where one is installed. */
     const char *was = setlocale(LC_NUMERIC, "de_DE.UTF-8");
     ds_array a;
     assert_int_equal(ds_array_parse_text("1.5", 3, "t", 0, STATUS, &a, NULL), 0);
@@ -220,10 +209,9 @@ static void test_text_locale(void **state)
     }
 }
 
-/* Every cut and every changed byte is either refused or gives a consistent array. */
+/* Every truncated or changed file is refused or gives a consistent array. */
 static void test_damage(void **state)
 {
-    (void)state;
     double data[6] = {1, 2, 3, 4, 5, 6};
     uint64_t shape[2] = {2, 3};
     char header[DS_NPY_HEADER_MAX];
@@ -263,7 +251,6 @@ static void test_damage(void **state)
 
 static void test_files(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     double data[6] = {1, 2, 3, 4, 5, 6.25};
@@ -309,7 +296,6 @@ static uint32_t get(const unsigned char *p, int bytes)
 
 static void test_npz(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     const char *path = temporary_path(&t, "a.npz");
@@ -352,7 +338,7 @@ static void test_npz(void **state)
     }
     assert_ptr_equal(entry, end);
     free(p);
-    /* What cannot be finished leaves nothing behind. */
+    /* A file that cannot be finished is removed. */
     char long_name[300];
     memset(long_name, 'a', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = '\0';
@@ -368,7 +354,6 @@ static void test_npz(void **state)
 
 static void test_atomic(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     const char *path = temporary_path(&t, "f");
@@ -394,7 +379,7 @@ static void test_atomic(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 777000);
     assert_int_equal(st.st_mode & 0777, 0640);
-    /* Nothing is written through a symbolic link, unless the user has named it: then the file that it names
+    /* Nothing is written through a symbolic link, unless the user named it: then the file that it points to
      * is replaced. */
     char link_path[512];
     ds_error e;
@@ -415,7 +400,6 @@ static void test_atomic(void **state)
 
 static void test_write_errors(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     double data[1] = {1};
@@ -452,14 +436,5 @@ static void test_write_errors(void **state)
     temporary_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_npy_types),    cmocka_unit_test(test_npy_refused),
-        cmocka_unit_test(test_text),         cmocka_unit_test(test_text_locale),
-        cmocka_unit_test(test_damage),       cmocka_unit_test(test_files),
-        cmocka_unit_test(test_npz),          cmocka_unit_test(test_atomic),
-        cmocka_unit_test(test_write_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_npy_types, test_npy_refused, test_text, test_text_locale, test_damage, test_files, test_npz,
+          test_atomic, test_write_errors)

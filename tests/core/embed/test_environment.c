@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_environment - environments inside another program (diffsim/lib/environment.h): one point and many,
- * workers and none, crashes and limits, scenes, episodes, stops, and what is refused. */
+/* test_environment.c - environments inside another program (diffsim/lib/environment.h): single points and
+ * tables, with and without workers, crashes and limits, scenes, episodes, stops, and refusals. */
 #include "config.h"
+
+#include "test.h"
 
 #include <diffsim/ext/scene.h>
 #include <diffsim/lib/environment.h>
 #include <diffsim/lib/library.h>
-
-#include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { MANY = 200 };
 
@@ -66,7 +58,6 @@ static ds_environment_box box_of(const ds_environment *e)
 
 static void test_one(void **state)
 {
-    (void)state;
     for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
         ds_environment *e = must_open("analytic", "dim = 4\nfunction = rosenbrock", isolation);
         ds_environment_box box = box_of(e);
@@ -124,7 +115,6 @@ static void test_exit_status(void **state)
 {
     ds_environment_options o = options("dim = -1", DS_ISOLATE_NONE);
     pthread_t thread;
-    (void)state;
     assert_string_equal(ds_library_version(), PACKAGE_VERSION);
     assert_null(ds_environment_open("analytic", &o, NULL, 0));
     assert_int_equal(ds_library_exit_status(), 3);
@@ -150,7 +140,6 @@ static void test_refused(void **state)
         {"torus", "[run]\njobs = 3", "[run]"},
         {"cartpole", "links = 1\nlinks = 2", "links"}};
     ds_environment_options o = options(NULL, DS_ISOLATE_NONE), bad = o;
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
             bad = options(cases[k][1], isolation);
@@ -196,7 +185,6 @@ static void test_null(void **state)
     ds_steps_info info = {.struct_size = sizeof info};
     ds_scene_view scene = {.struct_size = 4};
     double x[2] = {0, 0}, loss;
-    (void)state;
     assert_int_equal(ds_environment_describe(e, &box), DS_E_ARG);
     assert_int_equal(ds_environment_describe(e, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_describe(NULL, &box), DS_E_ARG);
@@ -258,7 +246,6 @@ static void test_null(void **state)
 
 static void test_variables(void **state)
 {
-    (void)state;
     for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
         ds_environment *e = must_open("pendulum", NULL, isolation),
                        *none = must_open("analytic", "dim = 2", isolation);
@@ -327,7 +314,6 @@ static void test_many(void **state)
     static answers a, b;
     ds_environment *here = must_open(faulty, "noise = 0.5", DS_ISOLATE_NONE);
     ds_environment *there = must_open(faulty, "noise = 0.5", DS_ISOLATE_PROCESS);
-    (void)state;
     assert_int_equal(box_of(here).stochastic, 1);
     prepare(&a);
     prepare(&b);
@@ -366,7 +352,6 @@ static void test_crashes(void **state)
                  {"fault = loop\nabove = 0.98", "timeout_s", DS_EVAL_TIMEOUT},
                  {"fault = error\nabove = 0.9", "", DS_EVAL_ERROR},
                  {"fault = nan\nabove = 0.9", "not finite", DS_EVAL_INVALID}};
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         static answers a;
         ds_environment_options o = options(cases[k].settings, DS_ISOLATE_PROCESS);
@@ -399,7 +384,6 @@ static void test_no_gradient(void **state)
     ds_environment *e = must_open("cartpole_gym", NULL, DS_ISOLATE_NONE);
     ds_environment_box box = box_of(e);
     double loss, *grad = calloc(box.n, sizeof *grad);
-    (void)state;
     assert_int_equal(box.has_gradient, 0);
     assert_int_equal(ds_environment_evaluate(e, box.x0, 0, &loss, grad, NULL), DS_E_UNSUPPORTED);
     assert_non_null(strstr(ds_environment_message(e), "no gradient"));
@@ -418,7 +402,6 @@ static void *stop_soon(void *e)
 
 static void test_stop(void **state)
 {
-    (void)state;
     for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
         static answers a;
         pthread_t thread;
@@ -444,7 +427,6 @@ static uint32_t give_up(void *ctx)
 /* waiting() is called while an evaluation or a scene takes long, and can end it. */
 static void test_waiting(void **state)
 {
-    (void)state;
     for (int scene = 0; scene < 2; scene++) {
         int left = 1000;
         double x[2] = {0.1, 0.1}, bad[2] = {0.9, 0.1}, loss;
@@ -478,7 +460,6 @@ static void test_threads(void **state)
     ds_environment *e[2] = {NULL, NULL};
     pthread_t thread[2];
     double loss[2];
-    (void)state;
     for (int k = 0; k < 2; k++) {
         assert_int_equal(pthread_create(&thread[k], NULL, open_there, &e[k]), 0);
     }
@@ -562,7 +543,6 @@ static void gaps_untouched(const double *in, uint64_t width)
 /* The residuals of a sum of squares fit its loss, its gradient and their products, row by row. */
 static void test_channels(void **state)
 {
-    (void)state;
     for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
         ds_environment *e = must_open("analytic", "dim = 3\nfunction = rosenbrock", isolation);
         ds_environment_box box = box_of(e);
@@ -647,7 +627,6 @@ static void test_channels(void **state)
 
 static void test_scene(void **state)
 {
-    (void)state;
     for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
         ds_environment *e = must_open("cartpole", NULL, isolation);
         ds_environment_box box = box_of(e);
@@ -696,7 +675,6 @@ static void test_no_scene(void **state)
     uint32_t outcome = 0;
     ds_environment *e = must_open(faulty, "fault = segv\nabove = 0.9", DS_ISOLATE_PROCESS);
     const double bad[2] = {0.95, 0.5};
-    (void)state;
     assert_int_equal(ds_environment_simulate(e, x, 0, DS_FRAMES_ALL, NULL, NULL), DS_E_UNSUPPORTED);
     assert_non_null(strstr(ds_environment_message(e), "no scene"));
     assert_int_equal(ds_environment_simulate(e, bad, 0, DS_FRAMES_ALL, &loss, &outcome), DS_OK);
@@ -746,7 +724,6 @@ static ds_status step(ds_environment *e, rows *q)
 /* In every lane the steps of an episode give the loss of the evaluation with all its actions. */
 static void test_steps(void **state)
 {
-    (void)state;
     for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
         static rows q;
         ds_environment *e = must_open("pendulum", NULL, isolation);
@@ -795,7 +772,6 @@ static void test_steps_refused(void **state)
     static rows q;
     ds_environment *e = must_open("pendulum", NULL, DS_ISOLATE_NONE);
     ds_environment_box box = box_of(e);
-    (void)state;
     prepare_rows(&q, 2);
     assert_int_equal(ds_environment_reset(e, NULL, &q.results, NULL), DS_E_ARG);
     assert_int_equal(ds_environment_reset(e, &q.r, NULL, NULL), DS_E_ARG);
@@ -832,7 +808,7 @@ static void test_steps_refused(void **state)
     ds_environment_close(e);
 }
 
-/* A crash in a step ends its episode, and no other. */
+/* A crash in a step ends its episode and no other. */
 static void test_step_crashes(void **state)
 {
     static rows q;
@@ -840,7 +816,6 @@ static void test_step_crashes(void **state)
     ds_environment_box box = box_of(e);
     ds_steps_info info = {.struct_size = sizeof info};
     uint32_t crashed = 0;
-    (void)state;
     assert_int_equal(ds_environment_episodes(e, &info), DS_OK);
     prepare_rows(&q, 1);
     assert_int_equal(reset(e, &q), DS_OK);
@@ -856,25 +831,15 @@ static void test_step_crashes(void **state)
     ds_environment_close(e);
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_exit_status), cmocka_unit_test(test_null),
-        cmocka_unit_test(test_variables),   cmocka_unit_test(test_many),
-        cmocka_unit_test(test_crashes),     cmocka_unit_test(test_no_gradient),
-        cmocka_unit_test(test_stop),        cmocka_unit_test(test_waiting),
-        cmocka_unit_test(test_threads),     cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_scene),       cmocka_unit_test(test_no_scene),
-        cmocka_unit_test(test_steps),       cmocka_unit_test(test_steps_refused),
-        cmocka_unit_test(test_step_crashes)};
-    char path[4096];
-    const char *top = getenv("DS_TOP_BUILD");
-    top = top != NULL ? top : ".";
-    snprintf(path, sizeof path, "%s/plugins", top);
-    snprintf(faulty, sizeof faulty, "%s/tests/plugins/.libs/faulty.so", top);
-    snprintf(alone, sizeof alone, "%s/tests/plugins/.libs/alone.so", top);
-    snprintf(faulty_rl, sizeof faulty_rl, "%s/tests/plugins/.libs/faulty_rl.so", top);
-    setenv("DS_PLUGIN_PATH", path, 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    test_path(faulty, "tests/plugins/.libs/faulty.so");
+    test_path(alone, "tests/plugins/.libs/alone.so");
+    test_path(faulty_rl, "tests/plugins/.libs/faulty_rl.so");
+    test_find_plugins();
+    return 0;
 }
+
+RUN_TESTS_WITH(set_up, NULL, test_one, test_refused, test_exit_status, test_null, test_variables, test_many,
+               test_crashes, test_no_gradient, test_stop, test_waiting, test_threads, test_channels,
+               test_scene, test_no_scene, test_steps, test_steps_refused, test_step_crashes)

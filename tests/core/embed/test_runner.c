@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_runner - whole runs inside another program (diffsim/lib/run.h): the folder and the result of a run of
  * dshost, progress, stops, resumed runs, several at once, and what is refused. */
+#include "store/store.h"
+#include "temporary.h"
+#include "test.h"
+
 #include <diffsim/lib/environment.h>
 #include <diffsim/lib/library.h>
 #include <diffsim/lib/run.h>
-
-#include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
-
-#include "store/store.h"
-#include "temporary.h"
 
 static temporary place;
 static char faulty[4096], badopt[4096];
@@ -86,7 +77,6 @@ static void test_run(void **state)
     ds_runner_options o = options(folder, "budget = 100\nseed = 4\njobs = 2");
     ds_runner_result result;
     double x[3], best, loss, again[3];
-    (void)state;
     assert_int_equal(run(&o, &result, x), DS_OK);
     assert_true(result.exit_status == 0 && result.evaluations == 100 && result.budget == 100 &&
                 result.n == 3);
@@ -115,7 +105,6 @@ static void test_resume(void **state)
     ds_runner_options o = options(folder, "budget = 60\nseed = 4\njobs = 2");
     ds_runner_result result;
     double x[3], best;
-    (void)state;
     assert_int_equal(run(&o, &result, x), DS_OK);
     ds_runner_options more = {
         .struct_size = sizeof more, .resume = 1, .folder = folder, .run = "budget = 100\njobs = 1"};
@@ -145,7 +134,6 @@ static void test_progress_stops(void **state)
     ds_runner_result result;
     uint64_t steps = 0;
     double x[3], best;
-    (void)state;
     o.progress = count_steps;
     o.ctx = &steps;
     assert_int_equal(run(&o, &result, x), DS_STOPPED);
@@ -162,7 +150,7 @@ static void *stop_soon(void *r)
     return NULL;
 }
 
-/* Stopped before it begins, and in the middle of a batch; no signal handler is touched. */
+/* Stopped before the start, and in the middle of a batch; signal handlers are unchanged. */
 static void test_stop(void **state)
 {
     char *folder = strdup(temporary_path(&place, "stop"));
@@ -170,7 +158,6 @@ static void test_stop(void **state)
     ds_runner_result result = {.struct_size = sizeof result};
     struct sigaction before[32], after;
     pthread_t thread;
-    (void)state;
     o.environment = faulty;
     o.env = "work = 0.05\nn = 3";
     ds_runner *r = must_open(&o);
@@ -205,7 +192,6 @@ static void test_crashes(void **state)
     ds_runner_options o = options(folder, "budget = 80\njobs = 2");
     ds_runner_result result;
     double x[3];
-    (void)state;
     o.environment = faulty;
     o.env = "fault = segv\nshare = 0.1\nn = 3";
     assert_int_equal(run(&o, &result, x), DS_OK);
@@ -220,11 +206,10 @@ static void test_crashes(void **state)
     free(other);
 }
 
-/* An optimizer in a process of its own costs the run when it crashes, and never the program. */
+/* An optimizer in its own process: its crash ends the run, never the program. */
 static void test_isolated_optimizer(void **state)
 {
     static const char *const faults[] = {"fault = segv", "fault = exit", "fault = none"};
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         char name[20];
         snprintf(name, sizeof name, "own%zu", k);
@@ -272,7 +257,6 @@ static void test_at_once(void **state)
                        {.run = "budget = 3000\nseed = 4\njobs = 2"},
                        {.run = "budget = 3000\nseed = 4\nisolation = none"}};
     pthread_t thread[3];
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         snprintf(p[k].folder, sizeof p[k].folder, "%s/at%zu", place.folder, k);
         assert_int_equal(pthread_create(&thread[k], NULL, run_part, &p[k]), 0);
@@ -301,7 +285,6 @@ static void test_refused(void **state)
     char *folder = strdup(temporary_path(&place, "run"));
     ds_runner_options o = options("nowhere", NULL), bad = o;
     ds_runner_result result = {.struct_size = sizeof result};
-    (void)state;
     refused(NULL, "options");
     bad.struct_size = 8;
     refused(&bad, "struct_size");
@@ -350,7 +333,7 @@ static void test_refused(void **state)
         ds_runner_close(r);
         assert_int_not_equal(access(temporary_path(&place, "late"), F_OK), 0);
     }
-    o = options(folder, NULL); /* there is one */
+    o = options(folder, NULL); /* a run exists */
     ds_runner *r = must_open(&o);
     assert_int_equal(ds_runner_run(r), DS_E_IO);
     assert_non_null(strstr(ds_runner_message(r), "already"));
@@ -368,35 +351,17 @@ static void test_refused(void **state)
 
 static int open_place(void **state)
 {
-    (void)state;
     temporary_open(&place);
+    test_find_plugins();
+    test_path(faulty, "tests/plugins/.libs/faulty.so");
+    test_path(badopt, "tests/plugins/.libs/badopt.so");
     return 0;
 }
 
 static int close_place(void **state)
 {
-    char command[400];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r '%s'", place.folder);
-    return system(command);
+    return temporary_close(&place);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_run),
-                                       cmocka_unit_test(test_resume),
-                                       cmocka_unit_test(test_progress_stops),
-                                       cmocka_unit_test(test_stop),
-                                       cmocka_unit_test(test_crashes),
-                                       cmocka_unit_test(test_at_once),
-                                       cmocka_unit_test(test_isolated_optimizer),
-                                       cmocka_unit_test(test_refused)};
-    char path[4096];
-    const char *top = getenv("DS_TOP_BUILD");
-    top = top != NULL ? top : ".";
-    snprintf(path, sizeof path, "%s/plugins", top);
-    snprintf(faulty, sizeof faulty, "%s/tests/plugins/.libs/faulty.so", top);
-    snprintf(badopt, sizeof badopt, "%s/tests/plugins/.libs/badopt.so", top);
-    setenv("DS_PLUGIN_PATH", path, 1);
-    return cmocka_run_group_tests(tests, open_place, close_place);
-}
+RUN_TESTS_WITH(open_place, close_place, test_run, test_resume, test_progress_stops, test_stop, test_crashes,
+               test_at_once, test_isolated_optimizer, test_refused)

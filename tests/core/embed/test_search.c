@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_search - optimizers inside another program (diffsim/lib/ask_tell.h): the same points as in a run,
- * budgets, failures, ends at every moment, several at once in one thread and in many, records, and what
- * is refused. */
+/* test_search.c - optimizers inside another program (diffsim/lib/ask_tell.h): the same points as in a run,
+ * budgets, failures, ends at every moment, several at once in one thread and in many, records, and refusals.
+ */
 #include "objective.h"
+#include "store/store.h"
+#include "temporary.h"
+#include "test.h"
 
 #include <diffsim/lib/ask_tell.h>
-
-#include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "store/store.h"
-#include "temporary.h"
 
 enum { N = 3, BUDGET = 150, ROOM = 4096 };
 
@@ -102,7 +92,6 @@ static void test_same_points_as_a_run(void **state)
                  {"rand", NULL, ""},
                  {"lm", NULL, ""},
                  {"nlopt", "algorithm = ln_sbplx\n", "algorithm=ln_sbplx"}};
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         fake_problem p = {.n = N, .lower = -3, .upper = 3, .f = bowl, .budget = BUDGET};
         double points[BUDGET * N], best;
@@ -132,7 +121,6 @@ static void test_start_is_evaluated_first(void **state)
         uint32_t is_suggestion;
         int is_first;
     } cases[] = {{NULL, 0, 1}, {NULL, 1, 0}, {"use_x0 = false", 0, 0}, {"use_x0 = true", 1, 1}};
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         double points[BUDGET * N];
         ds_search_options o = options(BUDGET, 11, cases[k].settings);
@@ -152,11 +140,10 @@ static void test_budget_cuts_a_batch(void **state)
     uint64_t count;
     uint32_t want;
     const double *x;
-    (void)state;
     while (step(s, NULL) == DS_OK) {
     }
     assert_int_equal(ds_search_used(s), 25);
-    for (int i = 0; i < 3; i++) { /* the end stays the end */
+    for (int i = 0; i < 3; i++) { /* after the end it stays ended */
         assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_STOPPED);
         assert_true(count == 0 && x == NULL);
         assert_int_equal(ds_search_tell(s, lower, NULL), DS_E_ARG);
@@ -167,7 +154,6 @@ static void test_budget_cuts_a_batch(void **state)
 static void test_closed_at_any_moment(void **state)
 {
     static const char *const plugins[] = {"cmaes", "boleap", "lbfgsb", "rand"};
-    (void)state;
     for (size_t k = 0; k < sizeof plugins / sizeof *plugins; k++) {
         for (int steps = 0; steps < 12; steps++) {
             ds_search_options o = options(0, 3, NULL);
@@ -208,7 +194,6 @@ static void test_two_at_once(void **state)
     pthread_t thread;
     ds_search *s[2];
     int running = 2;
-    (void)state;
     for (size_t k = 0; k < 2; k++) {
         ds_search_options o = options(BUDGET, 5 + k, NULL);
         s[k] = must_open(plugins[k], &o);
@@ -244,7 +229,6 @@ static void test_failed_evaluations(void **state)
 {
     static const char *const plugins[] = {"cmaes", "boleap", "bo", "lbfgsb", "adam"};
     static const double bad[] = {NAN, INFINITY, -INFINITY};
-    (void)state;
     for (size_t k = 0; k < sizeof plugins / sizeof *plugins; k++) {
         ds_search_options o = options(90, 3, NULL);
         ds_search *s = must_open(plugins[k], &o);
@@ -278,7 +262,6 @@ static void test_nothing_but_failures(void **state)
     const double *x, *best_x = lower;
     uint64_t count;
     uint32_t want;
-    (void)state;
     for (int i = 0; i < ROOM; i++) {
         loss[i] = NAN;
     }
@@ -298,11 +281,10 @@ static void test_told_wrongly(void **state)
     const double *x;
     uint64_t count;
     uint32_t want;
-    (void)state;
-    assert_int_equal(ds_search_tell(s, loss, NULL), DS_E_ARG); /* nothing was asked */
+    assert_int_equal(ds_search_tell(s, loss, NULL), DS_E_ARG); /* ask() was not called */
     assert_int_equal(ds_search_ask(s, &count, &x, &want), DS_OK);
     assert_int_equal(want, DS_WANT_GRAD);
-    assert_int_equal(ds_search_tell(s, loss, NULL), DS_E_ARG); /* without the gradient that was wanted */
+    assert_int_equal(ds_search_tell(s, loss, NULL), DS_E_ARG); /* without the requested gradient */
     assert_int_equal(ds_search_tell(s, NULL, loss), DS_E_ARG);
     assert_int_equal(ds_search_used(s), 0);
     ds_search_close(s);
@@ -325,7 +307,6 @@ static void test_refused(void **state)
 {
     const double nan_lower[N] = {-1, NAN, -1}, outside[N] = {0, 0, 4};
     ds_search_options o = options(30, 3, NULL), bad = o;
-    (void)state;
     refused("cmeas", &o, "cmaes"); /* the nearest name */
     refused("torus", &o, "torus");
     refused(NULL, &o, "missing");
@@ -404,7 +385,6 @@ static void test_threads(void **state)
     enum { SEARCHES = sizeof plugins / sizeof *plugins };
     static alone apart[SEARCHES], together[SEARCHES];
     pthread_t thread[SEARCHES];
-    (void)state;
     for (size_t k = 0; k < SEARCHES; k++) {
         apart[k].plugin = together[k].plugin = plugins[k];
         apart[k].seed = together[k].seed = k;
@@ -428,7 +408,6 @@ static void test_null(void **state)
     const double *x = NULL;
     ds_search_options o = options(30, 3, NULL);
     ds_search *s = must_open("rand", &o);
-    (void)state;
     assert_int_equal(ds_search_ask(NULL, &count, &x, &want), DS_E_ARG);
     assert_int_equal(ds_search_ask(s, NULL, &x, &want), DS_E_ARG);
     assert_int_equal(ds_search_ask(s, &count, NULL, &want), DS_E_ARG);
@@ -509,7 +488,6 @@ static void test_recorded(void **state)
     static const char *const plugins[] = {"cmaes", "boleap", "lbfgsb"};
     static const double one_lower[N] = {-3, 0.25, -3}, one_upper[N] = {3, 0.25, 3};
     const size_t count = sizeof plugins / sizeof *plugins;
-    (void)state;
     for (size_t k = 0; k < 2 * count; k++) { /* with all variables free, then with one of them fixed */
         static double whole[ROOM * N], parts[ROOM * N];
         const int fixed = k >= count;
@@ -529,7 +507,7 @@ static void test_recorded(void **state)
         assert_true(has_text(o.folder, "summary.json", "\"ended\": \"budget\""));
         assert_true(has_text(o.folder, "run.ini", "env = bowl"));
         snprintf(name, sizeof name, "parts%zu", k);
-        o = recorded(name, 90, 1); /* begins one, where there is none */
+        o = recorded(name, 90, 1); /* creates a record where there is none */
         o.lower = fixed ? one_lower : o.lower;
         o.upper = fixed ? one_upper : o.upper;
         uint64_t first = go_on(plugin, &o, 30, parts);
@@ -547,7 +525,6 @@ static void test_recorded_refused(void **state)
 {
     ds_search_options o = recorded("once", 20, 0), other = o;
     double points[ROOM * N];
-    (void)state;
     char *folder = strdup(o.folder);
     o.folder = other.folder = folder;
     go_on("cmaes", &o, ROOM, points);
@@ -605,7 +582,6 @@ static void test_recorded_other_points(void **state)
 {
     ds_search_options o = recorded("other", 40, 0);
     double points[ROOM * N];
-    (void)state;
     go_on("cmaes", &o, 20, points);
     does_not_fit("cmaes", o);
 }
@@ -615,7 +591,6 @@ static void test_recorded_other_last_point(void **state)
 {
     ds_search_options o = recorded("last", 40, 0);
     double points[ROOM * N];
-    (void)state;
     assert_int_equal(go_on("lbfgsb", &o, 1, points), 1);
     does_not_fit("lbfgsb", o);
     assert_true(has_text(o.folder, "summary.json", "\"evaluations\": 1"));
@@ -630,7 +605,6 @@ static void test_recorded_end(void **state)
     } ends[] = {{DS_SEARCH_STOPPED, "\"ended\": \"signal\""},
                 {DS_SEARCH_TARGET, "\"ended\": \"target\""},
                 {DS_SEARCH_TIME, "\"ended\": \"time\""}};
-    (void)state;
     for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
         char name[20];
         snprintf(name, sizeof name, "end%zu", k);
@@ -655,7 +629,6 @@ static void test_recorded_on_full_disk(void **state)
     uint32_t want;
     const double *x;
     ds_status told = DS_OK;
-    (void)state;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
     ds_search *s = must_open("rand", &o);
@@ -686,7 +659,6 @@ static void test_recorded_over_old_log(void **state)
     double points[ROOM * N];
     char command[800];
     int status;
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         ds_search *s = ds_search_open("cmaes", &o, NULL, 0);
@@ -705,42 +677,19 @@ static void test_recorded_over_old_log(void **state)
 
 static int open_place(void **state)
 {
-    (void)state;
     temporary_open(&place);
+    test_find_plugins();
     return 0;
 }
 
 static int close_place(void **state)
 {
-    char command[400];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r '%s'", place.folder);
-    return system(command);
+    return temporary_close(&place);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_points_as_a_run),
-                                       cmocka_unit_test(test_start_is_evaluated_first),
-                                       cmocka_unit_test(test_budget_cuts_a_batch),
-                                       cmocka_unit_test(test_closed_at_any_moment),
-                                       cmocka_unit_test(test_two_at_once),
-                                       cmocka_unit_test(test_failed_evaluations),
-                                       cmocka_unit_test(test_nothing_but_failures),
-                                       cmocka_unit_test(test_told_wrongly),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_null),
-                                       cmocka_unit_test(test_recorded),
-                                       cmocka_unit_test(test_recorded_refused),
-                                       cmocka_unit_test(test_recorded_other_points),
-                                       cmocka_unit_test(test_recorded_other_last_point),
-                                       cmocka_unit_test(test_recorded_over_old_log),
-                                       cmocka_unit_test(test_recorded_end),
-                                       cmocka_unit_test(test_recorded_on_full_disk)};
-    char path[4096];
-    const char *top = getenv("DS_TOP_BUILD");
-    snprintf(path, sizeof path, "%s/plugins", top != NULL ? top : ".");
-    setenv("DS_PLUGIN_PATH", path, 1);
-    return cmocka_run_group_tests(tests, open_place, close_place);
-}
+RUN_TESTS_WITH(open_place, close_place, test_same_points_as_a_run, test_start_is_evaluated_first,
+               test_budget_cuts_a_batch, test_closed_at_any_moment, test_two_at_once, test_failed_evaluations,
+               test_nothing_but_failures, test_told_wrongly, test_refused, test_threads, test_null,
+               test_recorded, test_recorded_refused, test_recorded_other_points,
+               test_recorded_other_last_point, test_recorded_over_old_log, test_recorded_end,
+               test_recorded_on_full_disk)

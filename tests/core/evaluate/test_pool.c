@@ -3,23 +3,15 @@
  * one evaluation; tables and lanes need few calls. */
 #include "config.h"
 
-#include <dirent.h>
-#include <math.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "evaluate/pool.h"
+#include "test.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 static char program[4096], plugin[4096], log_path[64];
 static const ds_module *module, *counted; /* faulty; calls, which counts its calls */
@@ -125,7 +117,6 @@ static void test_same_for_all_jobs(void **state)
     enum { COUNT = 3000, N = 5 };
     double *x = points(COUNT, N);
     seen first = make_seen(COUNT, N);
-    (void)state;
     for (int variant = 0; variant < 7; variant++) { /* the last ones with many points in one call */
         static const uint32_t jobs[] = {1, 1, 2, 4, 1, 1, 3};
         seen s = make_seen(COUNT, N);
@@ -214,7 +205,6 @@ static void fault(const char *settings, uint32_t outcome, const char *text, uint
 
 static void test_crashes(void **state)
 {
-    (void)state;
     fault("fault=segv share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
     fault("fault=abort share=0.03", DS_EVAL_CRASHED, "SIGABRT", 200, 60.0, 0);
     fault("fault=exit share=0.03", DS_EVAL_CRASHED, "exit status 3", 200, 60.0, 0);
@@ -229,7 +219,6 @@ static void test_crashes(void **state)
 /* Many points in one call: a fault still costs only the points it belongs to. */
 static void test_batch_faults(void **state)
 {
-    (void)state;
     fault("batch=true fault=segv share=0.03", DS_EVAL_CRASHED, "SIGSEGV", 200, 60.0, 0);
     fault("batch=true fault=exit share=0.03", DS_EVAL_CRASHED, "exit status 3", 200, 60.0, 0);
 #ifndef DS_SANITIZERS
@@ -246,7 +235,6 @@ static void test_batch_faults(void **state)
 
 static void test_broken_contracts(void **state)
 {
-    (void)state;
     fault("fault=nan share=0.1", DS_EVAL_INVALID, "not finite", 200, 60.0, 0);
     fault("fault=nangrad share=0.1", DS_EVAL_BAD_GRAD, "not finite", 200, 60.0, 0);
     fault("fault=nograd share=0.1", DS_EVAL_BAD_GRAD, "not finite", 200, 60.0, 0);
@@ -258,7 +246,6 @@ static void test_broken_contracts(void **state)
 
 static void test_timeouts(void **state)
 {
-    (void)state;
     fault("fault=loop share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
     fault("fault=sleep share=0.06", DS_EVAL_TIMEOUT, "no answer within 0.15 s", 50, 0.15, 0);
 }
@@ -269,7 +256,6 @@ static void test_start_failures(void **state)
     ds_settings s;
     ds_error e = {0, ""};
     ds_pool *p = NULL;
-    (void)state;
     memset(&s, 0, sizeof(s));
     ds_settings_set(&s, "env.fault=error", &e);
     ds_settings_set(&s, "env.stage=create", &e);
@@ -291,7 +277,6 @@ static void test_start_failures(void **state)
 static void test_sink_ends_batch(void **state)
 {
     double *x = points(500, 2);
-    (void)state;
     for (uint32_t jobs = 1; jobs <= 2; jobs++) {
         seen s = make_seen(500, 2);
         ds_error e = {0, ""};
@@ -312,7 +297,6 @@ static void test_sink_ends_batch(void **state)
 
 static void *stop_soon(void *arg)
 {
-    (void)arg;
     usleep(230000);
     atomic_store(&stop, 1);
     return NULL;
@@ -322,7 +306,6 @@ static void *stop_soon(void *arg)
 static void test_stop(void **state)
 {
     double *x = points(500, 2);
-    (void)state;
     for (int variant = 0; variant < 3; variant++) {
         static const char *const settings[] = {"work=0.05", "work=0.05", "fault=loop above=0.9"};
         seen s = make_seen(500, 2);
@@ -348,7 +331,6 @@ static void test_stop(void **state)
 /* Kills the children of this process four times. */
 static void *kill_workers(void *arg)
 {
-    (void)arg;
     for (int round = 0; round < 4; round++) {
         usleep(100000);
         DIR *tasks = opendir("/proc/self/task");
@@ -376,7 +358,6 @@ static void test_killed_from_outside(void **state)
     double *x = points(COUNT, 2);
     seen s = make_seen(COUNT, 2);
     ds_error e = {0, ""};
-    (void)state;
     ds_pool *p = open_pool("work=0.002", 2, DS_ISOLATION_PROCESS, 60.0, 0);
     assert_non_null(p);
     pthread_t thread;
@@ -390,7 +371,7 @@ static void test_killed_from_outside(void **state)
     free(x);
 }
 
-/* ---- how many rows a call has ---- */
+/* ---- rows per call ---- */
 
 /* Opens a pool of the counting environment, with an empty log. */
 static ds_pool *open_counted(const char *settings, uint32_t jobs, int isolation)
@@ -480,7 +461,6 @@ static void test_shares(void **state)
                  {200, 1, DS_ISOLATION_NONE, "", "64 64 64 8 "},
                  {200, 2, DS_ISOLATION_NONE, "max_rows=1000", "200 "}};
     double *x = points(MOST, N), *in = points(MOST, N);
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         ds_error e = {0, ""};
         char text[DS_QUERY_TEXT];
@@ -561,7 +541,7 @@ static void lane_is_at(const played *s, uint64_t k, uint64_t step)
     assert_int_equal(l->answer.cost_steps, step > 0);
 }
 
-/* Lanes that share an instance get a step in one call: all of them in this process, those of each worker. */
+/* Lanes of one instance get a step in one call: all lanes in this process, or those of each worker. */
 static void test_lanes(void **state)
 {
     static const struct {
@@ -577,7 +557,6 @@ static void test_lanes(void **state)
                  {7, 1, DS_ISOLATION_PROCESS, "max_lanes=3", {"b1 b3 b3 ", "s1 s3 s3 "}},
                  {7, 2, DS_ISOLATION_PROCESS, "max_lanes=3", {"b1 b3 b3 ", "s1 s3 s3 "}},
                  {3, 2, DS_ISOLATION_PROCESS, "max_lanes=1", {"b1 b1 b1 ", "s1 s1 s1 "}}};
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         ds_pool *p = open_counted(cases[c].settings, cases[c].jobs, cases[c].isolation);
         played s = open_lanes(cases[c].lanes);
@@ -599,7 +578,6 @@ static void test_lanes(void **state)
 static void test_lane_crashes(void **state)
 {
     enum { COUNT = 8, BAD = 5 };
-    (void)state;
     for (uint32_t jobs = 1; jobs <= 2; jobs++) {
         ds_pool *p = open_counted("max_lanes=8 crash=true", jobs, DS_ISOLATION_PROCESS);
         played s = open_lanes(COUNT);
@@ -633,11 +611,9 @@ static void test_lane_crashes(void **state)
 
 static int find_files(void **state)
 {
-    const char *top = getenv("DS_TOP_BUILD");
     ds_error e = {0, ""};
-    (void)state;
-    snprintf(program, sizeof(program), "%s/libexec/dshost-worker", top != NULL ? top : ".");
-    snprintf(plugin, sizeof(plugin), "%s/tests/plugins/.libs/faulty.so", top != NULL ? top : ".");
+    test_path(program, "libexec/dshost-worker");
+    test_path(plugin, "tests/plugins/.libs/faulty.so");
     ds_log_set_level(DS_LOG_ERROR);
     ds_pool_config config = {.program = program};
     if (ds_pool_find_env(&config, plugin, &e) != 0) {
@@ -645,7 +621,7 @@ static int find_files(void **state)
         return -1;
     }
     module = config.module;
-    snprintf(plugin, sizeof(plugin), "%s/tests/plugins/.libs/calls.so", top != NULL ? top : ".");
+    test_path(plugin, "tests/plugins/.libs/calls.so");
     if (ds_pool_find_env(&config, plugin, &e) != 0) {
         print_message("%s\n", e.text);
         return -1;
@@ -658,27 +634,11 @@ static int find_files(void **state)
 
 static int remove_files(void **state)
 {
-    (void)state;
     ds_settings_clear(&given);
     unlink(log_path);
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_for_all_jobs),
-        cmocka_unit_test(test_crashes),
-        cmocka_unit_test(test_batch_faults),
-        cmocka_unit_test(test_broken_contracts),
-        cmocka_unit_test(test_timeouts),
-        cmocka_unit_test(test_start_failures),
-        cmocka_unit_test(test_sink_ends_batch),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_killed_from_outside),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_lane_crashes),
-    };
-    return cmocka_run_group_tests(tests, find_files, remove_files);
-}
+RUN_TESTS_WITH(find_files, remove_files, test_same_for_all_jobs, test_crashes, test_batch_faults,
+               test_broken_contracts, test_timeouts, test_start_failures, test_sink_ends_batch, test_stop,
+               test_killed_from_outside, test_shares, test_lanes, test_lane_crashes)

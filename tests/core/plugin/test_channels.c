@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_channels.c - which lists of channels the host accepts and how it refuses others, how it lays out
  * queries and which it refuses, and how it tests results. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "plugin/channels.h"
+#include "test.h"
+#include "test.h"
 
 enum {
     VALUE = DS_CAN(DS_QUERY_VALUE),
@@ -30,14 +22,12 @@ static struct plan {
 
 static ds_status count_channels(void *self, uint64_t *count)
 {
-    (void)self;
     *count = plan.count;
     return plan.counted;
 }
 
 static ds_status describe(void *self, uint64_t i, ds_channel *out)
 {
-    (void)self;
     uint32_t size = out->struct_size;
     assert_true(out->lower == -HUGE_VAL && out->upper == HUGE_VAL && size == sizeof *out);
     *out = plan.channel[i % 8];
@@ -57,7 +47,6 @@ static int good_plan(void **state)
         {.role = DS_CHANNEL_STATE, .type = DS_TYPE_U8, .ops = VALUE, .ndim = 1, .shape = {7}},
         {.role = DS_CHANNEL_LOSS, .type = DS_TYPE_F64, .ops = VALUE | HV}};
     static const char *const names[] = {"error", "limit", "photo", "bytes", "loss"};
-    (void)state;
     memset(&plan, 0, sizeof plan);
     plan.count = 5;
     for (int i = 0; i < 5; i++) {
@@ -97,7 +86,6 @@ static void refused(const char *text)
 static void takes_lists(void **state)
 {
     ds_channels c;
-    (void)state;
     plan.channel[1].lower = plan.channel[1].upper = 2; /* an equation */
     take(&c);
     assert_int_equal(c.count, 5);
@@ -124,7 +112,6 @@ static void copies_texts(void **state)
 {
     char name[50], doc[400];
     ds_channels c;
-    (void)state;
     memset(name, 'a', sizeof name);
     name[DS_MAX_NAME] = '\0';
     for (size_t i = 0; i + 2 < sizeof doc; i += 2) {
@@ -152,7 +139,6 @@ static void copies_texts(void **state)
 static void leaves_strangers_alone(void **state)
 {
     ds_channels c;
-    (void)state;
     plan.channel[0].role = 7;
     plan.channel[1].type = 4;
     plan.channel[2].ops |= 1u << 20 | 1u;
@@ -168,7 +154,6 @@ static void leaves_strangers_alone(void **state)
 static void refuses_lists(void **state)
 {
     static const char *const names[] = {"", "Error", "9lives", "a-b", "_a", "a b"};
-    (void)state;
     plan.count = 0;
     refused("0 channels: list 1 to 256");
     plan.count = DS_MAX_CHANNELS + 1;
@@ -205,7 +190,6 @@ static void refuses_lists(void **state)
 static void refuses_shapes(void **state)
 {
     ds_channels c;
-    (void)state;
     plan.channel[3].ndim = 9;
     refused("channel 3 needs a shape");
     plan.channel[3].shape[0] = 0;
@@ -230,7 +214,6 @@ static void takes_entries(void **state)
 {
     ds_channels c, d;
     ds_error e = {0};
-    (void)state;
     take(&c);
     ds_channel_entry *entry = malloc(c.count * sizeof *entry);
     memcpy(entry, c.entry, c.count * sizeof *entry);
@@ -276,14 +259,13 @@ static void lays_out_questions(void **state)
     char text[DS_QUERY_TEXT];
     uint32_t place[DS_MAX_QUERIES];
     ds_channels c;
-    (void)state;
     take(&c);
     ds_query_layout a = {.count = 4,
                          .query = {ask_for(DS_QUERY_VALUE, 3, 0), ask_for(DS_QUERY_HV, 1, 1),
                                    ask_for(DS_QUERY_VALUE, 2, 0), ask_for(DS_QUERY_VALUE, 0, 0)}};
     assert_int_equal(ds_query_layout_make(&a, &c, N, place, text), 0);
     assert_true(a.count == 4 && a.product == 1);
-    const uint32_t expected[] = {0, 3, 1, 2}; /* the product goes to the end */
+    const uint32_t expected[] = {0, 3, 1, 2}; /* the product is moved to the end */
     assert_memory_equal(place, expected, sizeof expected);
     assert_true(a.query[0].channel == 3 && a.query[1].channel == 2 && a.query[2].channel == 0 &&
                 a.query[3].op == DS_QUERY_HV);
@@ -324,7 +306,6 @@ static void refuses_questions(void **state)
                   "one row allows one product, this is the second"}};
     char text[DS_QUERY_TEXT];
     ds_channels c;
-    (void)state;
     take(&c);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ds_query_layout a = {.count = i < 5 ? 1 : 2, .query = {cases[i].query[0], cases[i].query[1]}};
@@ -343,7 +324,6 @@ static void has_room(void **state)
     char text[DS_QUERY_TEXT];
     ds_channels c;
     uint64_t in, out;
-    (void)state;
     take(&c);
     for (uint64_t n = 1; n < 100; n += 9) {
         ds_query_layout_room(&c, n, &in, &out);
@@ -375,7 +355,7 @@ typedef struct answered {
     ds_channels c;
     ds_query_layout queries;
     double in[8], out[20];
-    uint32_t kind[DS_MAX_QUERIES * KINDS]; /* that of query i is number i KINDS, as in a table of rows */
+    uint32_t kind[DS_MAX_QUERIES * KINDS]; /* the kind of query i is number i KINDS, as in a table of rows */
     ds_answer answer;
 } answered;
 
@@ -430,7 +410,6 @@ static void becomes(answered *t, uint32_t outcome, const char *text)
 static void vets_answers(void **state)
 {
     answered t;
-    (void)state;
     open_answered(&t);
     becomes(&t, DS_EVAL_OK, "");
     open_answered(&t);
@@ -461,19 +440,5 @@ static void vets_answers(void **state)
     becomes(&t, DS_EVAL_DIVERGED, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(takes_lists, good_plan),
-        cmocka_unit_test_setup(copies_texts, good_plan),
-        cmocka_unit_test_setup(leaves_strangers_alone, good_plan),
-        cmocka_unit_test_setup(refuses_lists, good_plan),
-        cmocka_unit_test_setup(refuses_shapes, good_plan),
-        cmocka_unit_test_setup(takes_entries, good_plan),
-        cmocka_unit_test_setup(lays_out_questions, good_plan),
-        cmocka_unit_test_setup(refuses_questions, good_plan),
-        cmocka_unit_test_setup(has_room, good_plan),
-        cmocka_unit_test_setup(vets_answers, good_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_EACH_WITH(good_plan, NULL, takes_lists, copies_texts, leaves_strangers_alone, refuses_lists,
+              refuses_shapes, takes_entries, lays_out_questions, refuses_questions, has_room, vets_answers)

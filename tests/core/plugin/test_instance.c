@@ -2,23 +2,15 @@
 /* test_instance.c - the host's services as a plugin sees them, tests of what environments return, tables of
  * rows, queries and lanes, names of status codes, and messages on a terminal. The environment is defined
  * here, without a plugin file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <math.h>
+#include "base/log.h"
+#include "plugin/instance.h"
+#include "test.h"
+
+#include <diffsim/ext/variables.h>
 #include <pty.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/variables.h>
-
-#include "base/log.h"
-#include "plugin/instance.h"
 
 /* What fails in rows with x[0] > 0.5, and in steps with such an action. */
 enum {
@@ -105,7 +97,6 @@ static void destroy(void *self)
 
 static ds_status info(void *self, ds_env_info *out)
 {
-    (void)self;
     out->n = plan.n;
     out->max_rows = plan.max_rows;
     out->tolerance = plan.tolerance;
@@ -116,7 +107,6 @@ static ds_status info(void *self, ds_env_info *out)
 
 static ds_status bounds(void *self, uint64_t n, double *lower, double *upper, double *x0)
 {
-    (void)self;
     for (uint64_t i = 0; i < n; i++) {
         lower[i] = plan.lower;
         upper[i] = plan.upper;
@@ -138,14 +128,12 @@ enum { ERROR, PHOTO, CHANNELS };
 
 static ds_status count_channels(void *self, uint64_t *count)
 {
-    (void)self;
     *count = CHANNELS;
     return DS_OK;
 }
 
 static ds_status describe_channel(void *self, uint64_t i, ds_channel *out)
 {
-    (void)self;
     out->name = i == ERROR ? "error" : "photo";
     out->role = i == ERROR ? DS_CHANNEL_RESIDUAL : DS_CHANNEL_IMAGE;
     out->type = i == ERROR ? DS_TYPE_F64 : DS_TYPE_F32;
@@ -236,7 +224,6 @@ static ds_status evaluate(void *self, const ds_rows *rows, const ds_results *res
 
 static ds_status steps_info(void *self, ds_steps_info *out)
 {
-    (void)self;
     out->horizon = plan.horizon;
     out->n_act = 1;
     out->n_obs = 2;
@@ -354,7 +341,6 @@ static ds_module module = {.path = path, .id = id, .plugin = &plugin};
 
 static int good_plan(void **state)
 {
-    (void)state;
     module.env = vtable;
     desc.flags = DS_ENV_GRADIENT;
     desc.needs = NULL;
@@ -384,7 +370,6 @@ static void services(void **state)
     const char *t = NULL;
     const double *list = NULL;
     uint64_t n = 0, shape[8];
-    (void)state;
     assert_true(h->struct_size == sizeof *h && h->abi_minor == DS_ABI_MINOR && h->threads == 3);
     assert_int_equal(h->seed, 0); /* an environment draws only from its parameters and the noise key */
     assert_int_equal(h->should_stop(h), 0);
@@ -396,7 +381,7 @@ static void services(void **state)
     assert_true(i == 5 && r == 2.5 && strcmp(t, "hello") == 0 && n == 2 && list[1] == 2);
     assert_int_equal(h->get_array(h, "array", &list, &n, shape), DS_OK);
     assert_true(n == 0 && list == NULL);
-    assert_int_equal(h->get_int(h, "mass", &i), DS_E_PARAM); /* and says so on stderr */
+    assert_int_equal(h->get_int(h, "mass", &i), DS_E_PARAM); /* and reports it on stderr */
     ds_env_close(env);
     ds_env_close(NULL);
 }
@@ -407,7 +392,6 @@ static void stop_flag(void **state)
     ds_env *env = NULL;
     ds_error e = {0};
     atomic_int stop = 0;
-    (void)state;
     assert_int_equal(ds_env_open(&module, &none, 0, 0, &stop, &env, &e), 0);
     assert_int_equal(host_seen->threads, 1);
     assert_int_equal(host_seen->should_stop(host_seen), 0);
@@ -419,7 +403,6 @@ static void stop_flag(void **state)
 static void resources(void **state)
 {
     char dir[] = "/tmp/test_instance.XXXXXX", file[100], found[300];
-    (void)state;
     assert_non_null(mkdtemp(dir));
     snprintf(file, sizeof file, "%s/.libs", dir);
     mkdir(file, 0700);
@@ -460,7 +443,6 @@ static void refused(int status, const char *text)
 
 static void refuses_instances(void **state)
 {
-    (void)state;
     plan.create = DS_E_PARAM;
     plan.error = "steps = 5:\nnot today\xff";
     refused(3, "toy: create() failed: steps = 5: not today? (DS_E_PARAM)");
@@ -534,7 +516,6 @@ static void answers(uint32_t want, uint32_t outcome, const char *text)
 
 static void vets_answers(void **state)
 {
-    (void)state;
     answers(DS_WANT_GRAD, DS_EVAL_OK, "");
     answers(0, DS_EVAL_OK, "");
     for (uint32_t want = 0; want < 2; want++) {
@@ -649,7 +630,6 @@ static void tables(void **state)
                  {FAILS_STOP, DS_EVAL_STOPPED, "e5 e1 e1 e1 e1 e1 ", {"request", "request"}},
                  {FAILS_LOSS, DS_EVAL_INVALID, "e5 e1 e1 ", {"not finite", "not finite"}},
                  {FAILS_GRAD, DS_EVAL_BAD_GRAD, "e5 e1 e1 ", {"component 1", "component 1"}}};
-    (void)state;
     plan.max_rows = 8;
     ds_env *env = open_env();
     assert_int_equal(env->max_rows, 8);
@@ -687,7 +667,6 @@ static void table_stops(void **state)
     ds_env *env = NULL;
     atomic_int stop = 0;
     row_table t;
-    (void)state;
     plan.max_rows = 8;
     plan.fails = FAILS_STOP;
     assert_int_equal(ds_env_open(&module, &none, 0, 1, &stop, &env, &e), 0);
@@ -707,7 +686,6 @@ static void table_sizes(void **state)
     static const struct {
         uint64_t n, said, taken;
     } cases[] = {{2, 0, 1}, {2, 1, 1}, {2, 7, 7}, {2, UINT64_MAX, 1 << 19}, {1 << 20, 5, 1}, {1 << 21, 5, 1}};
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         plan.n = cases[c].n;
         plan.max_rows = cases[c].said;
@@ -775,7 +753,6 @@ static void queries_in_tables(void **state)
                  {FAILS_KIND, DS_EVAL_BAD_GRAD, "e5 e1 e1 ", "did not set the kind of the product"},
                  {FAILS_OUTCOME, DS_EVAL_DIVERGED, "e5 e1 e1 ", "it fails at 0."},
                  {FAILS_STATUS, DS_EVAL_ERROR, "e5 e1 e1 e1 e1 e1 ", "it fails at 0."}};
-    (void)state;
     module.env.get_extension = all_extensions;
     plan.max_rows = 8;
     ds_env *env = open_env();
@@ -799,7 +776,7 @@ static void queries_in_tables(void **state)
                     continue;
                 }
                 row_has_failed(&t, k, cases[c].outcome, cases[c].text);
-                const int values = cases[c].outcome == DS_EVAL_BAD_GRAD; /* these count */
+                const int values = cases[c].outcome == DS_EVAL_BAD_GRAD; /* these are valid */
                 const double *out = numbers_of(&t, k, values ? t.queries.values : 0);
                 assert_true(!values || out[t.queries.query[1].out] == t.x[k * X_STRIDE] + 10);
                 assert_int_equal(t.answer[k].product_kind, DS_GRAD_NONE);
@@ -813,7 +790,7 @@ static void queries_in_tables(void **state)
 
 enum { LANES = 7, HORIZON = 4 };
 
-/* Lanes as a process serves them, and a step of each. */
+/* Lanes of a process, and a step of each. */
 typedef struct lanes {
     ds_lane_set set;
     ds_answer answer[LANES];
@@ -887,14 +864,13 @@ static void lane_is_at(const lanes *l, uint64_t k, uint64_t step)
     assert_int_equal(l->answer[k].cost_steps, step > 0 ? 5 : 0);
 }
 
-/* An instance holds three lanes, and all of them get a step in one call. */
+/* An instance holds three lanes; all of them get a step in one call. */
 static void lanes_share_calls(void **state)
 {
     static const char *const want[HORIZON + 1] = {"b0:012 b1:012 b2:0 ", "s0:012 s1:012 s2:0 ",
                                                   "s0:012 s1:012 s2:0 ", "s0:012 s1:012 s2:0 ",
                                                   "s0:012 s1:012 s2:0 "};
     lanes l;
-    (void)state;
     lanes_open(&l);
     for (uint64_t t = 0; t <= HORIZON; t++) {
         assert_int_equal(lanes_to(&l, LANES, t), DS_OK);
@@ -916,7 +892,6 @@ static void lane_counts(void **state)
                  {4, 4096, 4096},     {4, UINT64_MAX, 65536},
                  {1 << 20, 1000, 63}, {1 << 20, UINT64_MAX, 63},
                  {1 << 24, 9, 3}};
-    (void)state;
     module.env.get_extension = all_extensions;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         plan.n = plan.horizon = cases[c].n;
@@ -928,11 +903,10 @@ static void lane_counts(void **state)
     }
 }
 
-/* A lane begins again while others stay open; one that the host has given another episode follows. */
+/* A lane starts again while others stay open; a lane that gets another episode follows it. */
 static void lanes_begin_again(void **state)
 {
     lanes l;
-    (void)state;
     lanes_open(&l);
     lanes_to(&l, 3, 0);
     lanes_to(&l, 3, 1);
@@ -950,7 +924,7 @@ static void lanes_begin_again(void **state)
     lane_is_at(&l, 0, 3);
     lane_is_at(&l, 1, 1);
     lane_is_at(&l, 2, 3);
-    l.step[2].key = 55; /* two steps into an episode that the lane does not hold */
+    l.step[2].key = 55; /* two steps into an episode that is not the lane's */
     l.step[2].step = l.step[1].step = 2;
     l.step[0].step = 4;
     assert_int_equal(ds_episodes_advance(3, l.list), DS_OK);
@@ -958,7 +932,7 @@ static void lanes_begin_again(void **state)
     lane_is_at(&l, 0, 4);
     lane_is_at(&l, 1, 2);
     lane_is_at(&l, 2, 2);
-    /* Another episode that is as far, and an earlier step of the same one. */
+    /* Another episode at the same step, and an earlier step of the same one. */
     l.step[1].key = 66;
     l.step[1].step = 3;
     assert_int_equal(ds_episodes_advance(2, l.list + 1), DS_OK);
@@ -973,7 +947,6 @@ static void lanes_begin_again(void **state)
 static void lanes_catch_up(void **state)
 {
     lanes l;
-    (void)state;
     lanes_open(&l);
     lanes_to(&l, 3, 0);
     lanes_to(&l, 3, 1);
@@ -992,7 +965,6 @@ static void lanes_catch_up(void **state)
 static void lanes_fail(void **state)
 {
     lanes l;
-    (void)state;
     lanes_open(&l);
     plan.fails = FAILS_OUTCOME;
     l.x[1][1] = 0.9;
@@ -1025,7 +997,6 @@ static void lanes_fail(void **state)
 static void lanes_go_back(void **state)
 {
     lanes l;
-    (void)state;
     lanes_open(&l);
     for (uint64_t t = 0; t <= 3; t++) {
         lanes_to(&l, 4, t);
@@ -1077,7 +1048,6 @@ static ds_env_variables table;
 
 static ds_status describe(void *self, uint64_t i, ds_variable *out)
 {
-    (void)self;
     if (describe_status != DS_OK) {
         host_seen->error(host_seen, describe_status, "no names today");
         return describe_status;
@@ -1091,7 +1061,6 @@ static ds_status describe(void *self, uint64_t i, ds_variable *out)
 
 static const void *offer(void *self, const char *wanted)
 {
-    (void)self;
     return strcmp(wanted, DS_EXT_VARIABLES) == 0 ? &table : NULL;
 }
 
@@ -1126,7 +1095,6 @@ static void variables(void **state)
 {
     static char longest[DS_MAX_NAME + 1], too_long[DS_MAX_NAME + 2];
     char room[24], label[DS_VARIABLE_LABEL];
-    (void)state;
     memset(longest, 'n', DS_MAX_NAME);
     memset(too_long, 'n', DS_MAX_NAME + 1);
     good_names();
@@ -1184,7 +1152,6 @@ static void later_versions(void **state)
     static const char *const later[] = {"ds.host.later/1", NULL};
     double x[2] = {0, 0}, grad[2] = {7, 7};
     ds_answer a;
-    (void)state;
     for (uint32_t want = 0; want < 2; want++) {
         plan.outcome = DS_EVAL_OUTCOMES;
         answers(want, DS_EVAL_ERROR, "an outcome that this host does not know");
@@ -1223,7 +1190,6 @@ static void later_versions(void **state)
 
 static void names(void **state)
 {
-    (void)state;
     assert_string_equal(ds_status_name(DS_E_PARAM), "DS_E_PARAM");
     assert_string_equal(ds_status_text(DS_E_PARAM), "bad or unknown parameter");
     assert_string_equal(ds_status_name(-1234), "DS_E_GENERIC");
@@ -1249,7 +1215,6 @@ static void terminal(void **state)
     char out[1000] = "";
     size_t used = 0;
     int fd;
-    (void)state;
     pid_t child = forkpty(&fd, NULL, NULL, &size);
     assert_true(child >= 0);
     if (child == 0) {
@@ -1276,28 +1241,6 @@ static void terminal(void **state)
                              "evaluation 1 of\r\033[K");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(services, good_plan),
-        cmocka_unit_test_setup(stop_flag, good_plan),
-        cmocka_unit_test_setup(resources, good_plan),
-        cmocka_unit_test_setup(refuses_instances, good_plan),
-        cmocka_unit_test_setup(vets_answers, good_plan),
-        cmocka_unit_test_setup(tables, good_plan),
-        cmocka_unit_test_setup(table_stops, good_plan),
-        cmocka_unit_test_setup(table_sizes, good_plan),
-        cmocka_unit_test_setup(queries_in_tables, good_plan),
-        cmocka_unit_test_setup(lanes_share_calls, good_plan),
-        cmocka_unit_test_setup(lane_counts, good_plan),
-        cmocka_unit_test_setup(lanes_begin_again, good_plan),
-        cmocka_unit_test_setup(lanes_catch_up, good_plan),
-        cmocka_unit_test_setup(lanes_fail, good_plan),
-        cmocka_unit_test_setup(lanes_go_back, good_plan),
-        cmocka_unit_test_setup(variables, good_plan),
-        cmocka_unit_test_setup(later_versions, good_plan),
-        cmocka_unit_test(names),
-        cmocka_unit_test(terminal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_EACH_WITH(good_plan, NULL, services, stop_flag, resources, refuses_instances, vets_answers, tables,
+              table_stops, table_sizes, queries_in_tables, lanes_share_calls, lane_counts, lanes_begin_again,
+              lanes_catch_up, lanes_fail, lanes_go_back, variables, later_versions, names, terminal)

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_isolated.c - an optimizer in a process of its own asks and is answered as one in the host is, with
- * every field of a request, with gaps between its rows: queries about channels, noise, kinds, failed steps,
- * costs, what is refused, and what is answered in part. */
+/* test_isolated.c - an optimizer in its own process sends the same requests and gets the same results as in
+ * the host, with every field of a request and gaps between rows: channel queries, noise, kinds, failed steps,
+ * costs, refusals, and partial results. */
 #include "config.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/ext/channel.h>
 
 #include "base/log.h"
 #include "run/isolated.h"
+#include "test.h"
 #include "worker/describe.h"
+
+#include <diffsim/ext/channel.h>
 
 enum { N = 4 };
 
@@ -44,7 +37,7 @@ static const ds_channel residual = {.struct_size = sizeof(ds_channel),
 static const ds_channel *const list[] = {&image, &residual};
 static const ds_objective_channels channels = {.struct_size = sizeof(channels), .count = 2, .channel = list};
 
-/* Every number that was asked with, and in which calls. */
+/* Every number of the requests, and in which calls. */
 typedef struct asked {
     ds_objective objective;
     uint64_t digest, calls, refused, rows, last_group;
@@ -59,7 +52,7 @@ static void fold(asked *a, const void *bytes, uint64_t count)
     }
 }
 
-/* Fills an answer of row k with what depends on everything asked so far. */
+/* Fills a result of row k with a value that depends on all requests so far. */
 static void fill(const asked *a, void *out, uint64_t count, uint64_t k)
 {
     unsigned char *b = out;
@@ -68,7 +61,7 @@ static void fill(const asked *a, void *out, uint64_t count, uint64_t k)
     }
 }
 
-/* The same for one number of each row, where the array is there. */
+/* The same for one number per row, where the array exists. */
 static void fill_each(const asked *a, void *out, uint64_t size, uint64_t rows)
 {
     for (uint64_t k = 0; out != NULL && k < rows; k++) {
@@ -151,7 +144,6 @@ static ds_status evaluate(const ds_objective *objective, const ds_rows *r, const
 
 static const void *extension(const ds_objective *objective, const char *id)
 {
-    (void)objective;
     return strcmp(id, DS_EXT_OBJECTIVE_CHANNELS) == 0 ? &channels : NULL;
 }
 
@@ -170,12 +162,6 @@ static const ds_problem problem = {.struct_size = sizeof(problem),
                                    .upper = upper,
                                    .x0 = x0,
                                    .budget = 9};
-
-static void path_of(char *path, size_t size)
-{
-    const char *top = getenv("DS_TOP_BUILD");
-    snprintf(path, size, "%s/tests/plugins/.libs/digester.so", top != NULL ? top : ".");
-}
 
 static void search_here(asked *a, const char *path)
 {
@@ -214,8 +200,7 @@ static void test_every_field(void **state)
 {
     char path[4096];
     asked here, there;
-    (void)state;
-    path_of(path, sizeof(path));
+    test_path(path, "tests/plugins/.libs/digester.so");
     search_isolated(&there, path);
     search_here(&here, path);
     assert_string_equal(here.tags, "asked;many;a tag of more t;part;digest;");
@@ -225,13 +210,14 @@ static void test_every_field(void **state)
     assert_int_equal(here.refused, 3);
     assert_int_equal(there.refused, here.refused);
     assert_int_equal(there.rows, here.rows);
-    assert_true(there.digest == here.digest);         /* what was asked */
-    assert_true(there.last_group == here.last_group); /* what was answered, as the plugin saw it */
+    assert_true(there.digest == here.digest);         /* the same requests */
+    assert_true(there.last_group == here.last_group); /* the same results, as the plugin saw them */
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_field)};
     ds_log_set_level(DS_LOG_ERROR);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+RUN_TESTS_WITH(set_up, NULL, test_every_field)

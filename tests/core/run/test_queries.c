@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_asked.c - requests of an optimizer, with gaps between rows, and the queries in them: structs are read
- * in our own size, rows are packed and handed out in place, fixed variables filled in; what was recorded is
- * read as it was asked, residuals alone as the first versions wrote them, and a damaged record is refused or
+/* test_queries.c - requests of an optimizer with gaps between rows, and their queries: structs are read in
+ * our own size, rows are packed and returned in place, fixed variables are filled in. A record is read as it
+ * was requested; residuals alone have the form of the first versions; a damaged record is refused or
  * harmless. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "run/free_variables.h"
+#include "run/queries.h"
+#include "test.h"
 
 #include <diffsim/helper/random.h>
-
-#include "run/queries.h"
-#include "run/free_variables.h"
 
 enum { N = 3, RESIDUALS = 4, PIXELS = 5, ROWS = 3, ROOM = 100 };
 enum { ERROR, PHOTO, LOSS, CHANNELS };
@@ -41,7 +32,6 @@ static int make_channels(void **state)
         {.role = DS_CHANNEL_LOSS, .type = DS_TYPE_F64, .ops = VALUE | HV}};
     ds_channel_entry *entry = calloc(CHANNELS, sizeof *entry);
     ds_error e;
-    (void)state;
     for (int i = 0; i < CHANNELS; i++) {
         entry[i].c = all[i];
         entry[i].c.lower = -INFINITY;
@@ -53,7 +43,6 @@ static int make_channels(void **state)
 
 static int clear_channels(void **state)
 {
-    (void)state;
     ds_channels_clear(&channels);
     return 0;
 }
@@ -87,7 +76,7 @@ static void make_questions(questions *q)
     memset(q, 0, sizeof *q);
     for (int r = 0; r < ROWS; r++) {
         for (int i = 0; i < V_STRIDE; i++) {
-            q->v[r * V_STRIDE + i] = i < N ? 10 + r * N + i : (double)NAN; /* gaps are not looked at */
+            q->v[r * V_STRIDE + i] = i < N ? 10 + r * N + i : (double)NAN; /* gaps are not read */
         }
         q->w[r * W_STRIDE] = 100 + r;
         q->w[r * W_STRIDE + 1] = INFINITY;
@@ -120,7 +109,7 @@ static void make_questions(questions *q)
         (ds_results){.struct_size = sizeof q->results, .stride = N, .loss = q->loss, .reply = q->replies};
 }
 
-/* Reads the request; 0, or what is wrong. */
+/* Reads the request; returns 0, or the error. */
 static int read_request(questions *q, char text[DS_REQUEST_TEXT])
 {
     return ds_request_read(&q->read, &q->rows, &q->label, &q->results, text);
@@ -138,7 +127,6 @@ static void packs_and_hands_out(void **state)
     questions q;
     ds_packed_queries rows;
     char text[DS_REQUEST_TEXT];
-    (void)state;
     make_questions(&q);
     assert_int_equal(read_request(&q, text), 0);
     assert_int_equal(ds_queries_pack(&rows, &q.read, &channels, N, text), 0);
@@ -163,30 +151,30 @@ static void packs_and_hands_out(void **state)
     rows.kind[0] = DS_GRAD_FORWARD; /* row 1 failed */
     ds_queries_reply(&rows, &q.read, ROWS - 1);
     for (int r = 0; r < ROWS; r++) {
-        const int there = r < ROWS - 1; /* the last row has no answer, and is left alone */
+        const int there = r < ROWS - 1; /* the last row has no result and is unchanged */
         float pixel;
         memcpy(&pixel, q.pixels + r * PIXEL_STRIDE + (PIXELS - 1) * sizeof pixel, sizeof pixel);
         assert_true(there == (pixel == (float)(7 + r)));
         assert_true(number_at(q.residuals, r * RESIDUAL_STRIDE + (RESIDUALS - 1) * 8) ==
                     (there ? 50 + r : left_alone));
         assert_true(number_at(q.hv, r * HV_STRIDE + 8) == (there ? 60 + r : left_alone));
-        /* Gaps are left alone. */
+        /* Gaps are unchanged. */
         assert_true(number_at(q.pixels, r * PIXEL_STRIDE + 24) == left_alone &&
                     q.pixels[r * PIXEL_STRIDE + PIXELS * sizeof pixel] == 1);
         assert_true(number_at(q.hv, r * HV_STRIDE + N * 8) == left_alone);
         assert_true(number_at(q.residuals, r * RESIDUAL_STRIDE + RESIDUALS * 8) == left_alone);
-        /* A kind for every row with an answer: values have none. */
+        /* A kind for every row with a result; values have none. */
         assert_true(q.kind[0][r] == (there ? DS_GRAD_NONE : 0x7f7f7f7fu) && q.kind[2][r] == q.kind[0][r]);
         assert_true(q.kind[1][r] == (!there ? 0x7f7f7f7fu : r == 0 ? DS_GRAD_FORWARD : DS_GRAD_NONE));
     }
-    q.read.reply[1].kind = NULL; /* nobody wants to know */
+    q.read.reply[1].kind = NULL; /* not requested */
     rows.kind[0] = DS_GRAD_FD;
     ds_queries_reply(&rows, &q.read, ROWS);
     assert_int_equal(q.kind[1][0], DS_GRAD_FORWARD);
     ds_queries_free(&rows);
 }
 
-/* The request is refused with this text, by what reads it or by what takes its queries. */
+/* The request is refused with this text, by its reader or by the reader of its queries. */
 static void refused(questions *q, const char *text)
 {
     ds_packed_queries rows = {0};
@@ -204,7 +192,6 @@ static void refuses_structs(void **state)
 {
     questions q;
     char why[DS_REQUEST_TEXT];
-    (void)state;
     make_questions(&q);
     assert_int_equal(ds_request_read(&q.read, NULL, NULL, &q.results, why), -1);
     assert_int_equal(ds_request_read(&q.read, &q.rows, NULL, NULL, why), -1);
@@ -246,7 +233,6 @@ static void refuses_structs(void **state)
 static void refuses_queries(void **state)
 {
     questions q;
-    (void)state;
     make_questions(&q);
     q.query[0].w = q.w;
     refused(&q, "query 0 has weights");
@@ -276,13 +262,12 @@ static void refuses_queries(void **state)
     refused(&q, "operation 4 of channel 1 c1: the channel does not offer this operation");
 }
 
-/* Strides mean nothing where there is one row. */
+/* Strides are ignored for a single row. */
 static void takes_one_row(void **state)
 {
     questions q;
     ds_packed_queries rows;
     char text[DS_REQUEST_TEXT];
-    (void)state;
     make_questions(&q);
     q.rows.count = 1;
     q.query[1].v_stride = q.query[1].w_stride = 0;
@@ -306,7 +291,6 @@ static void asks_nothing(void **state)
     questions q;
     char text[DS_REQUEST_TEXT];
     double room[ROOM];
-    (void)state;
     make_questions(&q);
     q.rows.queries = 0;
     q.rows.query = NULL;
@@ -325,8 +309,8 @@ static void asks_nothing(void **state)
 
 enum { ALL = 5, WIDE = N + 4 };
 
-/* A problem of which variables 1 and 3 are fixed: requests with gaps about the others become requests about
- * all, one row behind the other, and what comes back goes to its place. */
+/* A problem with fixed variables 1 and 3: requests with gaps about the others become requests about all,
+ * packed, and the results return to their places. */
 static void fills_in_fixed_variables(void **state)
 {
     static const double lower[ALL] = {-9, 2, -9, 4, -9}, upper[ALL] = {99, 2, 99, 4, 99};
@@ -342,7 +326,6 @@ static void fills_in_fixed_variables(void **state)
     ds_error e;
     char text[DS_REQUEST_TEXT];
     double x[ROWS * WIDE], grad[ROWS * WIDE];
-    (void)state;
     assert_int_equal(ds_free_variables_open("toy", &problem, 1, &f, &e), 0);
     assert_true(f.problem.n == N && f.n == ALL && f.problem.upper[1] == 99);
     make_questions(&q);
@@ -389,7 +372,7 @@ static void fills_in_fixed_variables(void **state)
     ds_free_variables_close(&f);
 }
 
-/* Where all are free, rows with gaps are put one behind the other, and others pass as they are. */
+/* Where all are free, rows with gaps are packed and others are passed unchanged. */
 static void closes_gaps(void **state)
 {
     static const double lower[N] = {-9, -9, -9}, upper[N] = {99, 99, 99};
@@ -401,7 +384,6 @@ static void closes_gaps(void **state)
     ds_error e;
     char text[DS_REQUEST_TEXT];
     double x[ROWS * WIDE];
-    (void)state;
     assert_int_equal(ds_free_variables_open("toy", &problem, 1, &f, &e), 0);
     assert_null(f.index);
     make_questions(&q);
@@ -411,7 +393,7 @@ static void closes_gaps(void **state)
     q.results.stride = N + 1;
     assert_int_equal(read_request(&q, text), 0);
     assert_true(ds_full_request_needed(&f, &q.read));
-    q.rows.want = 0; /* without gradients their stride means nothing */
+    q.rows.want = 0; /* without gradients their stride is ignored */
     assert_int_equal(read_request(&q, text), 0);
     assert_false(ds_full_request_needed(&f, &q.read));
     for (int i = 0; i < ROWS * WIDE; i++) {
@@ -430,7 +412,7 @@ static void closes_gaps(void **state)
 
 /* ---- the record ---- */
 
-/* Writes questions and reads them again. */
+/* Writes queries and reads them again. */
 static ds_extra round_trip(const ds_query_layout *queries, const double *in, const double *out,
                            uint64_t noise, double *room)
 {
@@ -455,7 +437,6 @@ static void is_read_as_written(void **state)
     const uint64_t groups[] = {0, 1, UINT32_MAX, (uint64_t)UINT32_MAX + 1, UINT64_MAX, 0x123456789abcdef0};
     double room[ROOM], out[ROOM] = {0}, in[ROOM];
     char text[DS_QUERY_TEXT];
-    (void)state;
     for (int i = 0; i < ROOM; i++) {
         in[i] = 0.5 + i;
     }
@@ -478,14 +459,13 @@ static void is_read_as_written(void **state)
     }
 }
 
-/* One question about the residuals, without a noise group, is what the first versions wrote. */
+/* One query for the residuals without a noise group has the form of the first versions. */
 static void writes_residuals_as_ever(void **state)
 {
     double room[ROOM], out[ROOM] = {0};
     const double in[] = {1, 2, 3, 4};
     const uint64_t numbers[] = {0, 0, N, RESIDUALS};
     char text[DS_QUERY_TEXT];
-    (void)state;
     for (uint32_t op = DS_QUERY_VALUE; op <= DS_QUERY_JTV; op++) {
         ds_query_layout a = {.count = 1, .query = {{.op = op, .channel = ERROR}}};
         assert_int_equal(ds_query_layout_make(&a, &channels, N, NULL, text), 0);
@@ -509,7 +489,6 @@ static void survives_records(void **state)
     uint64_t noise;
     ds_random r = ds_random_open(1, "records", 0);
     unsigned taken = 0;
-    (void)state;
     double two[] = {0, 0, 1, DS_QUERY_JV, PHOTO, 0, 1, 2, 3};
     ds_extra other = {.kind = DS_QUERIES_LIST, .asked = two, .asked_count = 9};
     assert_int_equal(ds_queries_read(&other, &channels, N, &queries, &in, &noise), -1); /* no J v of pixels */
@@ -528,7 +507,7 @@ static void survives_records(void **state)
         for (uint64_t i = 0; i < count; i++) {
             asked[i] = odd[ds_random_below(&r, ds_random_below(&r, 2) ? 5 : sizeof odd / sizeof odd[0])];
         }
-        double *exact = malloc(count * sizeof *exact + 1); /* a tool for memory sees what is read behind it */
+        double *exact = malloc(count * sizeof *exact + 1); /* memory checkers see reads beyond it */
         memcpy(exact, asked, count * sizeof *exact);
         ds_extra e = {.kind = (uint32_t)odd[ds_random_below(&r, 9)], .asked = exact, .asked_count = count};
         if (ds_queries_read(&e, &channels, N, &queries, &in, &noise) == 0) {
@@ -541,19 +520,6 @@ static void survives_records(void **state)
     assert_true(taken > 1000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packs_and_hands_out),
-        cmocka_unit_test(refuses_structs),
-        cmocka_unit_test(refuses_queries),
-        cmocka_unit_test(takes_one_row),
-        cmocka_unit_test(asks_nothing),
-        cmocka_unit_test(fills_in_fixed_variables),
-        cmocka_unit_test(closes_gaps),
-        cmocka_unit_test(is_read_as_written),
-        cmocka_unit_test(writes_residuals_as_ever),
-        cmocka_unit_test(survives_records),
-    };
-    return cmocka_run_group_tests(tests, make_channels, clear_channels);
-}
+RUN_TESTS_WITH(make_channels, clear_channels, packs_and_hands_out, refuses_structs, refuses_queries,
+               takes_one_row, asks_nothing, fills_in_fixed_variables, closes_gaps, is_read_as_written,
+               writes_residuals_as_ever, survives_records)

@@ -3,18 +3,13 @@
  * files. */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/mman.h>
-
-#include <cmocka.h>
-
 #include "config/npy.h"
 #include "results/trajectory.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <sys/mman.h>
 
 static ds_snapshot *collect(synthetic *s, const uint64_t *keep, uint64_t n)
 {
@@ -39,13 +34,11 @@ static void make_small(synthetic *s)
 /* The frame callback of the full scene fills by body number; the small one has a cloth first. */
 static ds_status small_frame(void *self, uint64_t k, uint64_t b, uint64_t capacity, double *out)
 {
-    (void)capacity;
     return synthetic_frame(self, k, b == 0 ? (uint64_t)SYN_CLOTH : (uint64_t)SYN_TOOL, capacity, out);
 }
 
 static void test_collect(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     ds_snapshot *d = collect(&s, NULL, 0);
@@ -69,7 +62,6 @@ static void test_collect(void **state)
 
 static void test_keep(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     static const uint64_t keep[] = {DS_SCENE_LAST, 0, 3, 3, 99, DS_SCENE_MIDDLE, 10};
@@ -99,7 +91,6 @@ static void refused(synthetic *s, const char *expected)
 
 static void test_refused_info(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     s.fail_info = DS_E_STATE;
@@ -140,7 +131,6 @@ static void test_refused_info(void **state)
 
 static void test_refused_bodies(void **state)
 {
-    (void)state;
     static const char *const names[] = {"",
                                         "Torus",
                                         "1torus",
@@ -194,11 +184,10 @@ static void test_refused_bodies(void **state)
     refused(&s, "are NULL");
 }
 
-/* What a later version of the extension knows: a body of such a shape is left out, one of such a role is
- * material. */
+/* Additions of a later version of the extension: a body with an unknown shape is left out, one with an
+ * unknown role is material. */
 static void test_later_version(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     s.body[0].shape = DS_BODY_LINES + 1;
@@ -213,7 +202,6 @@ static void test_later_version(void **state)
 
 static void test_nonfinite(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     s.spoil = (double)NAN;
@@ -241,7 +229,6 @@ static int memory_file(const ds_scene *ext, synthetic *s, const uint64_t *keep, 
 
 static void test_block(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     static const uint64_t keep[2] = {0, DS_SCENE_LAST};
@@ -276,10 +263,9 @@ static void test_block(void **state)
     assert_null(b);
 }
 
-/* Cuts and changes at every byte of a block: refused with a line, or read as some other valid scene. */
+/* Truncations and changes at every byte of a block: refused with a line, or read as another valid scene. */
 static void test_damaged_block(void **state)
 {
-    (void)state;
     synthetic s;
     make_small(&s);
     ds_scene ext = synthetic_ext;
@@ -300,7 +286,7 @@ static void test_damaged_block(void **state)
         assert_int_equal(status, n == len ? 0 : DS_EXIT_PLUGIN);
         ds_snapshot_free(d);
         if (n >= 16) {
-            /* The same with a head that admits the cut. */
+            /* The same with a head that states the truncated size. */
             uint64_t total = n;
             memcpy(exact + 8, &total, 8);
             status = ds_snapshot_read(exact, n, &d, &e);
@@ -328,7 +314,6 @@ static void test_damaged_block(void **state)
 
 static void test_trajectory(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     synthetic s;
@@ -368,14 +353,5 @@ static void test_trajectory(void **state)
     temporary_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collect),       cmocka_unit_test(test_keep),
-        cmocka_unit_test(test_refused_info),  cmocka_unit_test(test_refused_bodies),
-        cmocka_unit_test(test_later_version), cmocka_unit_test(test_nonfinite),
-        cmocka_unit_test(test_block),         cmocka_unit_test(test_damaged_block),
-        cmocka_unit_test(test_trajectory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_collect, test_keep, test_refused_info, test_refused_bodies, test_later_version, test_nonfinite,
+          test_block, test_damaged_block, test_trajectory)

@@ -1,50 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store.c - rows come back as they went in, groups are whole or absent, foreign and damaged files are
- * refused. */
+/* test_store.c - rows are read as they were written, groups are whole or absent, files of other programs and
+ * damaged files are refused. */
 #include "config.h"
 
+#include "sanitizers.h"
+#include "store/optimizer_output.h"
+#include "store/recorder.h"
+#include "store/run_folder.h"
+#include "store/store.h"
+#include "temporary.h"
+#include "test.h"
+
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <sqlite3.h>
-
-#include "store/recorder.h"
-#include "store/optimizer_output.h"
-#include "store/run_folder.h"
-#include "store/store.h"
-#include "sanitizers.h"
-
-static char folder[] = "/tmp/diffsim-store-XXXXXX";
-static char path[256];
+static temporary place;
+static char path[512];
 
 static int set_up(void **state)
 {
-    (void)state;
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    if (mkdtemp(folder) == NULL) {
-        return -1;
-    }
-    snprintf(path, sizeof(path), "%s/run.sqlite", folder);
+    temporary_open(&place);
+    snprintf(path, sizeof path, "%s/run.sqlite", place.folder);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    char command[300];
-    (void)state;
-    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-    return system(command);
+    return temporary_close(&place);
 }
 
 static ds_row make_row(uint64_t id, double *x, double *grad)
@@ -111,7 +97,6 @@ static void test_round_trip(void **state)
     ds_error e = {0, ""};
     double x[3], grad[3];
     char *value = NULL;
-    (void)state;
     assert_int_equal(ds_store_create(path, NULL, 3, &s, &e), 0);
     assert_int_equal(ds_store_set(s, "plan", "100", &e), 0);
     assert_int_equal(ds_store_put_setting(s, DS_SECTION_ENV, "steps", "7", &e), 0);
@@ -144,7 +129,7 @@ static void test_round_trip(void **state)
 }
 
 /* Where the file system offers no shared memory: exclusive locking. */
-/* Names of variables come back as they were; a store without any has none, and a damaged table is told. */
+/* Names of variables are read as written; a store without names has none, and a damaged table is reported. */
 static void test_variables(void **state)
 {
     ds_store *s = NULL;
@@ -152,7 +137,6 @@ static void test_variables(void **state)
     ds_named_variable v[3], *got = NULL;
     uint64_t count = 7;
     char why[DS_VARIABLE_WHY];
-    (void)state;
     assert_int_equal(ds_variable_set(&v[0], "push.x", "N/m\xc2\xb2", "push", 0, why), 0);
     assert_int_equal(ds_variable_set(&v[1], "push.y", "", "", 1, why), 0);
     assert_int_equal(ds_variable_set(&v[2], "k", "m", "", 0, why), 0);
@@ -186,7 +170,6 @@ static void test_without_shared_memory(void **state)
     ds_store *s = NULL;
     ds_error e = {0, ""};
     double x[3], grad[3];
-    (void)state;
     assert_int_equal(ds_store_create(path, "unix-dotfile", 3, &s, &e), 0);
     assert_int_equal(ds_store_begin(s, &e), 0);
     for (uint64_t id = 1; id <= 10; id++) {
@@ -204,10 +187,9 @@ static void test_without_shared_memory(void **state)
 /* A process killed at any moment leaves whole groups. */
 static void test_killed(void **state)
 {
-    (void)state;
     for (int round = 0; round < 8; round++) {
         unlink(path);
-        int made[2]; /* the child tells when the store exists: how long that takes is not what is tested */
+        int made[2]; /* the child reports when the store exists: that time is not part of the test */
         assert_int_equal(pipe(made), 0);
         pid_t pid = fork();
         if (pid == 0) {
@@ -241,7 +223,7 @@ static void test_killed(void **state)
         assert_int_equal(ds_store_count(s, &count, &e), 0);
         check_rows(s, count);
         assert_int_equal(ds_store_close(s, &e), 0);
-        char rest[300];
+        char rest[600];
         snprintf(rest, sizeof(rest), "%s-wal", path);
         unlink(rest);
         snprintf(rest, sizeof(rest), "%s-shm", path);
@@ -249,10 +231,9 @@ static void test_killed(void **state)
     }
 }
 
-/* A disk that is full ends in one clear failure, and what was committed stays readable. */
+/* A full disk ends in one clear failure, and committed rows stay readable. */
 static void test_full_disk(void **state)
 {
-    (void)state;
     pid_t pid = fork();
     if (pid == 0) {
         struct rlimit limit = {300000, 300000};
@@ -315,9 +296,8 @@ static void test_refused(void **state)
 {
     ds_store *s = NULL;
     ds_error e = {0, ""};
-    (void)state;
     assert_int_equal(ds_store_open(path, DS_STORE_READ, &s, &e), DS_EXIT_IO); /* absent */
-    assert_int_equal(ds_store_open(folder, DS_STORE_READ, &s, &e), DS_EXIT_IO);
+    assert_int_equal(ds_store_open(place.folder, DS_STORE_READ, &s, &e), DS_EXIT_IO);
     write_text("This is a text that is no data base, and long enough to be sure of that at the first look at "
                "its head.");
     assert_int_equal(ds_store_open(path, DS_STORE_WRITE, &s, &e), DS_EXIT_IO);
@@ -343,7 +323,6 @@ static void test_damaged(void **state)
     ds_error e = {0, ""};
     double x[3], grad[3];
     char noise[4096];
-    (void)state;
     assert_int_equal(ds_store_create(path, NULL, 3, &s, &e), 0);
     assert_int_equal(ds_store_begin(s, &e), 0);
     for (uint64_t id = 1; id <= 2000; id++) {
@@ -378,7 +357,7 @@ static void test_damaged(void **state)
 
 /* ---- flipped bits ---- */
 
-/* Everything that can be read of a store, as one number; 0 = a line says that it cannot be. */
+/* All contents of a store as one number; 0 = a line reports that it cannot be read. */
 static uint64_t mix(uint64_t sum, const void *data, size_t size)
 {
     const unsigned char *p = data;
@@ -477,15 +456,14 @@ static void make_full(void)
     assert_int_equal(ds_store_close(s, &e), 0);
 }
 
-/* Whatever bit is flipped: what is read is what was written, or a line says that it is not. The same for
- * pages of zeros, and for files that are cut. */
+/* For every flipped bit the contents are unchanged or a line reports the damage. The same for pages of zeros
+ * and truncated files. */
 static void test_flipped(void **state)
 {
     const int flips = check_all() ? 1000 : 300;
     static unsigned char whole[1 << 18];
     uint64_t random = 12345;
     int told = 0;
-    (void)state;
     make_full();
     const uint64_t expected = read_all();
     assert_true(expected != 0);
@@ -529,7 +507,6 @@ static void test_repair(void **state)
     ds_error e = {0, ""};
     char *kept = NULL;
     uint64_t rows = 0;
-    (void)state;
     make_full();
     assert_int_equal(ds_store_repair(path, &kept, &rows, &e), 0);
     assert_true(kept == NULL && rows == 120);
@@ -560,7 +537,7 @@ static void test_repair(void **state)
 
 /* ---- reports ---- */
 
-/* One block, as the recorder wants it. */
+/* One block, as the recorder takes it. */
 static ds_row_progress *make_progress(uint64_t id)
 {
     ds_row_progress *p = malloc(sizeof *p + 5 * sizeof(double) + 16);
@@ -594,7 +571,6 @@ static void test_reports(void **state)
     char name[DS_MAX_NAME + 1];
     uint64_t seen = 0;
     int has = 1;
-    (void)state;
     assert_int_equal(ds_store_create(path, NULL, 3, &s, &e), 0);
     assert_int_equal(ds_store_recommended_point(s, point, &has, &e), 0);
     assert_int_equal(has, 0);
@@ -639,7 +615,7 @@ static void test_reports(void **state)
     ds_store_close(s, NULL);
 }
 
-/* What comes between two evaluations is one record, of the last values. */
+/* Reports between two evaluations are one record with the last values. */
 static void test_reports_joined(void **state)
 {
     static const char *const names[] = {"a", "b"}, *const bad[] = {"a b"};
@@ -651,7 +627,6 @@ static void test_reports_joined(void **state)
     ds_row_progress *p = NULL;
     ds_error e = {0, ""};
     char text[DS_REPORTS_TEXT];
-    (void)state;
     assert_int_equal(ds_reports_take(&r, 2, &p, &e), 0);
     assert_null(p);
     assert_int_equal(ds_reports_read(&own, &given, &problem, text), DS_OK);
@@ -677,40 +652,25 @@ static void test_lock(void **state)
 {
     ds_runlock *lock = NULL;
     ds_error e = {0, ""};
-    (void)state;
-    assert_int_equal(ds_runlock_take(folder, &lock, &e), 0);
+    assert_int_equal(ds_runlock_take(place.folder, &lock, &e), 0);
     pid_t pid = fork();
     if (pid == 0) {
         ds_runlock *second = NULL;
         char expected[64];
         snprintf(expected, sizeof(expected), "process %ld ", (long)getppid());
-        _exit(ds_runlock_take(folder, &second, &e) == DS_EXIT_LOCKED && strstr(e.text, expected) != NULL ? 0
-                                                                                                         : 1);
+        _exit(ds_runlock_take(place.folder, &second, &e) == DS_EXIT_LOCKED && strstr(e.text, expected) != NULL
+                  ? 0
+                  : 1);
     }
     int status = 0;
     waitpid(pid, &status, 0);
     assert_int_equal(status, 0);
     ds_runlock_drop(lock);
-    assert_int_equal(ds_runlock_take(folder, &lock, &e), 0);
+    assert_int_equal(ds_runlock_take(place.folder, &lock, &e), 0);
     ds_runlock_drop(lock);
     assert_int_equal(ds_runlock_take("/nonexistent/folder", &lock, &e), DS_EXIT_IO);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_variables, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_without_shared_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_flipped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_repair, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_reports, set_up, tear_down),
-        cmocka_unit_test(test_reports_joined),
-        cmocka_unit_test_setup_teardown(test_lock, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_EACH_WITH(set_up, tear_down, test_round_trip, test_variables, test_without_shared_memory, test_killed,
+              test_full_disk, test_refused, test_damaged, test_flipped, test_repair, test_reports,
+              test_reports_joined, test_lock)

@@ -3,22 +3,11 @@
  * contact and of proximity against differences, the limit of narrow ramps, what a gradient at a distance
  * changes and what not. */
 #include "differences.h"
-#include "host.h"
-#include "rigid_cases.h"
-#include "sanitizers.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "engines/physics/smoothing/softness.h"
+#include "host.h"
+#include "sanitizers.h"
+#include "test.h"
 
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 enum { MOST = 16 }; /* variables */
 
 static double loss_at(void *self, const double *x)
@@ -30,7 +19,6 @@ static double loss_at(void *self, const double *x)
 
 static void ramps(void **state)
 {
-    (void)state;
     for (int64_t kernel = SOFTNESS_SOFTPLUS; kernel <= SOFTNESS_GAUSSIAN; kernel++) {
         const softness s = {.kernel = kernel, .width = 0.2};
         for (int k = -20; k <= 20; k++) {
@@ -75,7 +63,6 @@ static const struct {
 static void gradients_are_slopes(void **state)
 {
     size_t wrong = 0;
-    (void)state;
     for (size_t k = 0; k < sizeof gradients / sizeof gradients[0]; k++) {
         double x[MOST], g[MOST];
         fake_env e;
@@ -111,7 +98,6 @@ static void restitution_of_a_spring(void **state)
 {
     static const char *const e_text[] = {"restitution=0.9", "restitution=0.5"};
     const double e_value[] = {0.9, 0.5};
-    (void)state;
     for (int k = 0; k < 2; k++) {
         fake_env e;
         const double x[2] = {0, 0};
@@ -137,7 +123,6 @@ static void restitution_of_a_spring(void **state)
 static void narrow_ramp_is_hard(void **state)
 {
     static const char *const kernels[] = {"softness=softplus", "softness=barrier", "softness=gaussian"};
-    (void)state;
     for (int k = 0; k < 3; k++) {
         fake_env hard, soft;
         double x[MOST];
@@ -182,7 +167,6 @@ static void what_is_not_touched(void **state)
                  {{"start=4,9.5", "softness=barrier", NULL}, 0}};
     const double x[2] = {0.3, 0.2};
     double loss[5], g[5][2];
-    (void)state;
     for (int k = 0; k < 5; k++) {
         fake_env e;
         fake_env_open(&e, "envs/pinball", cases[k].settings, 0, 0);
@@ -201,14 +185,13 @@ static void ground_is_felt(void **state)
     static const char *const remedies[3] = {"contact_grad=exact", "contact_grad=distance",
                                             "softness=barrier"};
     double g[3][2], loss[3];
-    (void)state;
     for (int k = 0; k < 3; k++) {
         fake_env e;
         fake_env_open(&e, "envs/rigid_contact",
                       SETTINGS("observe=state", "duration=0.5", "variables=ke mu", "gravity=5", remedies[k]),
                       0, 0);
         loss[k] = fake_eval(&e, e.x0, g[k], 0, NULL);
-        if (k > 0) { /* else all of them are 0 */
+        if (k > 0) { /* otherwise all of them are 0 */
             fake_products(&e, (double[2]){3.8, 0.4}, (double[2]){0.3, -0.2}, 1e-9);
         }
         fake_env_close(&e);
@@ -233,7 +216,6 @@ static void ground_is_felt(void **state)
 static void kinds_of_gradient(void **state)
 {
     static const char *const envs[] = {"envs/pinball", "envs/bounce", "envs/flip", "envs/rigid_contact"};
-    (void)state;
     for (int k = 0; k < 4; k++) {
         double x[MOST] = {0}, g[MOST], loss[2];
         for (int far = 0; far < 2; far++) {
@@ -254,7 +236,6 @@ static void refused(void **state)
 {
     static const char *const envs[] = {"envs/pusher1d", "envs/push", "envs/push_far",      "envs/bounce",
                                        "envs/pinball",  "envs/flip", "envs/rigid_contact", "envs/roomba"};
-    (void)state;
     for (size_t k = 0; k < sizeof envs / sizeof *envs; k++) {
         fake_env_refuses(envs[k], SETTINGS("softness=barrier", "contact_grad=distance"),
                          "set only one of them");
@@ -263,17 +244,5 @@ static void refused(void **state)
     fake_env_refuses("envs/pinball", SETTINGS("softness=barrier", "residual=friction = depth"), "residual");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ramps),
-        cmocka_unit_test(gradients_are_slopes),
-        cmocka_unit_test(restitution_of_a_spring),
-        cmocka_unit_test(narrow_ramp_is_hard),
-        cmocka_unit_test(what_is_not_touched),
-        cmocka_unit_test(ground_is_felt),
-        cmocka_unit_test(kinds_of_gradient),
-        cmocka_unit_test(refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(ramps, gradients_are_slopes, restitution_of_a_spring, narrow_ramp_is_hard, what_is_not_touched,
+          ground_is_felt, kinds_of_gradient, refused)

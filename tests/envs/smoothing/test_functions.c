@@ -2,20 +2,11 @@
 /* test_functions.c - the environments of smoothing/ in closed form: their means under noise by quadrature,
  * where estimates of the gradient lead, and the contact of boxes. */
 #include "host.h"
+#include "methods/gradient/alpha_gradient.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/helper/random.h>
-#include <math.h>
-
-#include "methods/gradient/alpha_gradient.h"
-
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static double value(fake_env *e, double x)
 {
@@ -35,7 +26,7 @@ typedef struct estimate {
     double mean[2], variance[2]; /* of zeroth and first order, of one sample */
 } estimate;
 
-/* Of a function of one variable at x, with n samples of noise sigma each. */
+/* Of a function of one variable at x, with n samples of noise sigma. */
 static estimate sample(fake_env *e, double x, double sigma, int n, ds_random *random)
 {
     double sum[2] = {0, 0}, squares[2] = {0, 0}, base = value(e, x);
@@ -71,7 +62,6 @@ static double smoothed(fake_env *e, double x, double sigma, int order)
 static void step_has_no_gradient(void **state)
 {
     fake_env e;
-    (void)state;
     fake_env_open(&e, "envs/heaviside", NULL, 0, 0);
     ds_random random = ds_random_open(1, "heaviside", 0);
     const estimate s = sample(&e, 0, 0.2, 100000, &random);
@@ -92,7 +82,6 @@ static void variance_of_step(void **state)
 {
     enum { POINTS = 400000 };
     fake_env e;
-    (void)state;
     fake_env_open(&e, "envs/heaviside", NULL, 0, 0);
     for (int sign = -1; sign <= 1; sign += 2) {
         for (double a = 0; a < 3; a += 0.45) {
@@ -119,7 +108,6 @@ static void rules_of_step(void **state)
     static const double points[4][3] = {{1, 0, 1}, {1, -1e-9, 1}, {-1, -1, -1}, {-1, 0, -1}};
     static const double all[4] = {1, 0, 0, 0}, any[4] = {1, 1, 0, 1};
     fake_env e;
-    (void)state;
     for (int rule = 0; rule < 2; rule++) {
         fake_env_open(&e, "envs/heaviside", SETTINGS("dim=3", rule ? "rule=any" : "rule=all"), 0, 0);
         for (int k = 0; k < 4; k++) {
@@ -137,7 +125,6 @@ static void steep_ramp(void **state)
         int n;
     } cases[] = {{"delta=0.01", 7.9755, 1531.5, 1000000}, {"delta=0.4", 4.7725, 1.0857, 100000}};
     fake_env e;
-    (void)state;
     for (int k = 0; k < 2; k++) {
         double sum = 0, squares = 0;
         fake_env_open(&e, "envs/soft_heaviside", SETTINGS(cases[k].delta), 0, 0);
@@ -159,7 +146,6 @@ static void ripples_vanish(void **state)
 {
     fake_env e;
     int minima = 0;
-    (void)state;
     fake_env_open(&e, "envs/sine_quadratic", NULL, 0, 0);
     for (double x = -0.7; x < 0.8; x += 0.2) {
         assert_near(smoothed(&e, x, 0.1, 0), x * x + 0.01, 1e-10);
@@ -173,14 +159,13 @@ static void ripples_vanish(void **state)
     fake_env_close(&e);
 }
 
-/* |x|^2: both estimates have the mean 2 x, and that of first order the variance 4 d sigma^2. */
+/* |x|^2: both estimates have the mean 2 x; the first-order one has the variance 4 d sigma^2. */
 static void quadratic(void **state)
 {
     enum { D = 5, N = 20000 };
     const double x[D] = {1, -0.5, 0.25, 0, 0.7}, sigma = 0.1;
     double mean[2][D] = {{0}}, squares = 0, grad[D], at[D];
     fake_env e;
-    (void)state;
     fake_env_open(&e, "envs/sine_quadratic", SETTINGS("dim=5", "amplitude=0"), 0, 0);
     ds_random random = ds_random_open(3, "quadratic", 0);
     const double base = fake_eval(&e, x, NULL, 0, NULL);
@@ -211,7 +196,6 @@ static void norms(void **state)
     static const char *const exponents[] = {"p=1", "p=2", "p=3"};
     static double grad[5000];
     fake_env e;
-    (void)state;
     for (int p = 1; p <= 3; p++) {
         fake_env_open(&e, "envs/lp_norm", SETTINGS(exponents[p - 1]), 0, 0);
         assert_int_equal(e.info.n, 5000);
@@ -239,9 +223,8 @@ static void throw_over_wall(void **state)
     static const double edges[] = {0.314663, 0.693204, 1.199343, 1.256133};
     fake_env e;
     double least = HUGE_VAL, best = 0;
-    (void)state;
     fake_env_open(&e, "envs/ball_wall", NULL, 0, 0);
-    for (int k = 0; k < 4; k++) { /* on the plateau on one side, off it on the other */
+    for (int k = 0; k < 4; k++) { /* on the plateau on one side, beyond it on the other */
         const double in = edges[k] + (k % 2 ? -2e-6 : 2e-6), out = edges[k] + (k % 2 ? 2e-6 : -2e-6);
         assert_near(value(&e, in), -0.0036, 1e-15);
         assert_true(slope(&e, in) == 0 && slope(&e, out) != 0);
@@ -262,7 +245,7 @@ static void throw_over_wall(void **state)
 enum { SAMPLES = 50 };
 
 /* alpha g1 + (1 - alpha) g0 from independent samples, with the authors' constants: a largest sample of 1, and
- * the confidence 0.95 where a chance of failure belongs. */
+ * the confidence 0.95 in place of a probability of failure. */
 static double mixture(fake_env *e, double x, double sigma, double gamma, ds_random *random, double *alpha)
 {
     const alpha_rule rule = {.rule = ALPHA_BIAS,
@@ -320,7 +303,6 @@ static double descend(const char *name, double sigma, double step, int steps, in
 static void end_points(void **state)
 {
     double alpha;
-    (void)state;
     assert_near(descend("envs/ball_wall", 0.1, 0.1, 1000, 0, 0, &alpha), 0.854, 0.006);
     assert_near(descend("envs/ball_wall", 0.1, 0.1, 1000, 1, 0, &alpha), 0.4947, 0.001);
     assert_near(descend("envs/ball_wall", 0.1, 0.1, 1000, 2, 0.01, &alpha), 0.854, 0.006);
@@ -363,7 +345,6 @@ static void ramps_are_means(void **state)
     static const double x[] = {-0.3, -0.05, 0, 0.05, 0.3};
     static const double barrier[] = {0.030278, 0.078078, 0.1, 0.128078, 0.330278};
     fake_env soft, hard;
-    (void)state;
     for (int k = 0; k < 3; k++) {
         fake_env_open(&soft, "envs/pusher1d", SETTINGS("loss=position", softness[k]), 0, 0);
         fake_env_open(&hard, "envs/pusher1d", SETTINGS("loss=position", noise[k]), 0, 0);
@@ -391,7 +372,6 @@ static void quartiles_of_barrier(void **state)
     const double quartile = 0.2 / sqrt(3);
     fake_env e;
     int below = 0, within = 0;
-    (void)state;
     fake_env_open(&e, "envs/pusher1d", SETTINGS("loss=position", "noise=barrier", "block=-1e4"), 0, 0);
     for (uint64_t key = 1; key <= 20000; key++) {
         const double w = 2 * (fake_eval(&e, (double[1]){0}, NULL, key, NULL) + 1e4) - 1e4;
@@ -408,7 +388,6 @@ static void gradient_at_a_distance(void **state)
 {
     fake_env exact, far;
     double grad = 0;
-    (void)state;
     fake_env_open(&exact, "envs/pusher1d", NULL, 0, 0);
     fake_env_open(&far, "envs/pusher1d", SETTINGS("contact_grad=distance"), 0, 0);
     for (double x = -0.9; x < 1; x += 0.1) {
@@ -436,7 +415,6 @@ static void box_on_ground(void **state)
     static const double torque[] = {0.005550, 0.002770, 0, -0.002770, -0.005550};
     static const double force[] = {0.07787, 0.07827, 0.0784, 0.07827, 0.07787};
     fake_env n, t, p;
-    (void)state;
     fake_env_open(&n, "envs/hydro2d", SETTINGS("loss=first"), 0, 0);
     fake_env_open(&t, "envs/hydro2d", SETTINGS("loss=second"), 0, 0);
     fake_env_open(&p, "envs/hydro2d", SETTINGS("loss=second", "contact=point"), 0, 0);
@@ -451,7 +429,7 @@ static void box_on_ground(void **state)
         assert_near(contact(&n, 0.23, tilt[k]), force[k], 1e-5);
         assert_near(contact(&t, 0.23, tilt[k]), -contact(&t, 0.23, -tilt[k]), 1e-15);
     }
-    for (double a = -1e-6; a < 1.1e-6; a += 2e-7) { /* continuous, where the point jumps */
+    for (double a = -1e-6; a < 1.1e-6; a += 2e-7) { /* continuous where the point jumps */
         assert_near(contact(&t, 0.23, a), -0.277 * a, 1e-9);
     }
     assert_near(contact(&p, 0.23, -1e-9) - contact(&p, 0.23, 1e-9), 0.02, 1e-6);
@@ -470,7 +448,6 @@ static void dissipation(void **state)
     static const char *const velocity[] = {"velocity=-0.1", "velocity=0.02", "velocity=0.2"};
     static const double factor[] = {3, 0.6, 0};
     const double flat[2] = {0.24, 0}, tilted[2] = {0.23, 0.01}, corner[2] = {0.1, 0.3};
-    (void)state;
     for (int k = 0; k < 3; k++) {
         double grad[2], still[2];
         fake_env e, plain;
@@ -493,7 +470,6 @@ static void dissipation(void **state)
 static void box_corners(void **state)
 {
     fake_env x, y, p;
-    (void)state;
     fake_env_open(&x, "envs/hydro2d", SETTINGS("scene=B", "loss=first"), 0, 0);
     fake_env_open(&y, "envs/hydro2d", SETTINGS("scene=B", "loss=second"), 0, 0);
     fake_env_open(&p, "envs/hydro2d", SETTINGS("scene=B", "loss=first", "contact=point"), 0, 0);
@@ -517,7 +493,6 @@ static void scenes(void **state)
     static const double angle[3] = {0.2, 0.5, 0.8};
     fake_env e;
     double at[2][7];
-    (void)state;
     fake_env_open(&e, "envs/ball_wall", NULL, 0, 0);
     for (int k = 0; k < 3; k++) {
         const double *x = fake_metric(&e, &angle[k], "x"), *y = fake_values(&e, "y");
@@ -543,7 +518,6 @@ static void scenes(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     fake_env_refuses("envs/heaviside", SETTINGS("lower=1", "upper=1"), "lower");
     fake_env_refuses("envs/ball_wall", SETTINGS("lower=2"), "upper");
 }
@@ -563,7 +537,6 @@ static void momentum_is_seen(void **state)
 {
     static const double angle[] = {0.2, 0.78, 0.79, -0.4};
     fake_env e;
-    (void)state;
     fake_env_open(&e, "envs/momentum", SETTINGS("lower=-1"), 0, 0);
     for (int k = 0; k < 4; k++) {
         const double loss = fake_eval(&e, &angle[k], NULL, 0, NULL),
@@ -588,7 +561,6 @@ static void pusher_is_seen(void **state)
 {
     static const char *const softness[] = {"softness=none", "softness=barrier"};
     static const double command[] = {-0.4, 0.1, 0.9};
-    (void)state;
     for (int k = 0; k < 6; k++) {
         fake_env e;
         fake_env_open(&e, "envs/pusher1d",
@@ -611,28 +583,6 @@ static void pusher_is_seen(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_has_no_gradient),
-        cmocka_unit_test(variance_of_step),
-        cmocka_unit_test(rules_of_step),
-        cmocka_unit_test(steep_ramp),
-        cmocka_unit_test(ripples_vanish),
-        cmocka_unit_test(quadratic),
-        cmocka_unit_test(norms),
-        cmocka_unit_test(throw_over_wall),
-        cmocka_unit_test(end_points),
-        cmocka_unit_test(ramps_are_means),
-        cmocka_unit_test(quartiles_of_barrier),
-        cmocka_unit_test(gradient_at_a_distance),
-        cmocka_unit_test(box_on_ground),
-        cmocka_unit_test(dissipation),
-        cmocka_unit_test(box_corners),
-        cmocka_unit_test(scenes),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(momentum_is_seen),
-        cmocka_unit_test(pusher_is_seen),
-    };
-    return cmocka_run_group_tests_name("smoothing: functions", tests, NULL, NULL);
-}
+RUN_TESTS(step_has_no_gradient, variance_of_step, rules_of_step, steep_ramp, ripples_vanish, quadratic, norms,
+          throw_over_wall, end_points, ramps_are_means, quartiles_of_barrier, gradient_at_a_distance,
+          box_on_ground, dissipation, box_corners, scenes, refusals, momentum_is_seen, pusher_is_seen)

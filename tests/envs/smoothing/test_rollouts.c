@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rollouts.c - the environments of smoothing/ with motion: costs and derivatives measured once,
  * gradients against differences along whole episodes, invariants, the effect of a gap on gradients and the
- * remedies. */
+ * remedies; the score of noise on the actions of a policy (diffsim/ext/draft/score.h). */
+#include "differences.h"
 #include "host.h"
-#include "rigid_cases.h"
 #include "sanitizers.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include <diffsim/ext/draft/score.h>
 #include <diffsim/helper/random.h>
-#include <math.h>
 
-#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 enum { MOST = 400 };
 
-/* ---- figures measured once, by another program ---- */
+/* ---- figures measured once with another program ---- */
 
 typedef struct measured {
     const char *env, *settings[4];
@@ -47,14 +40,13 @@ static const measured cases[] = {
 
 static void measured_once(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         const measured *m = &cases[k];
         fake_env e;
         fake_env_open(&e, m->env, m->settings, 0, 0);
         double *grad = malloc(e.info.n * sizeof *grad);
         assert_non_null(grad);
-        /* six digits behind the point are known */
+        /* known to six digits after the point */
         assert_near(fake_eval(&e, e.x0, grad, 0, NULL), m->cost, 1e-8 * m->cost + 5e-7);
         for (int i = 0; i < 3 && m->at[i] >= 0 && fabs(m->slope[i]) > 0; i++) {
             assert_near(grad[m->at[i]], m->slope[i], 1e-5 * fabs(m->slope[i]) + 5e-7);
@@ -81,7 +73,6 @@ static void hits_of_tennis(void **state)
 {
     fake_env e;
     int first = -1;
-    (void)state;
     fake_env_open(&e, "envs/tennis", NULL, 0, 0);
     assert_true(hits(&e, &first) == 1 && first == 198);
     fake_env_close(&e);
@@ -167,7 +158,6 @@ static const struct {
 
 static void gradients_are_slopes(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof gradients / sizeof gradients[0]; k++) {
         fake_env e;
         int kinks = 0, checked = 0;
@@ -234,7 +224,6 @@ static void stiffness_costs_the_first_order(void **state)
 {
     static const char *const k[] = {"k=1e2", "k=1e3", "k=3e3", "k=1e4", "k=1e5", "k=1e6"};
     double before = 0;
-    (void)state;
     for (int i = 0; i < 6; i++) {
         const double ratio = variance_ratio(k[i]);
         print_message("%s: s1^2/s0^2 = %.4g\n", k[i], ratio);
@@ -248,7 +237,6 @@ static void narrow_ramp_is_hard(void **state)
 {
     fake_env hard, soft;
     double x[200];
-    (void)state;
     fake_env_open(&hard, "envs/push", SETTINGS("set=k1000"), 0, 0);
     for (int k = 0; k < 3; k++) {
         static const char *const kernels[] = {"softness=softplus", "softness=barrier", "softness=gaussian"};
@@ -263,8 +251,7 @@ static void narrow_ramp_is_hard(void **state)
 
 /* ---- push_far ---- */
 
-/* Loss at the end of 300 steps of gradient descent from no force; *first gets the sum of the first
- * gradient. */
+/* Loss after 300 steps of gradient descent from no force; *first gets the sum of the first gradient. */
 static double descend(const char *const *settings, double *first)
 {
     double x[200] = {0}, grad[200], sum = 0;
@@ -292,7 +279,6 @@ static double descend(const char *const *settings, double *first)
 static void gap_without_gradient(void **state)
 {
     double first = 1;
-    (void)state;
     assert_near(descend(SETTINGS("steps=200"), &first), 1, 0);
     assert_true(first == 0);
     const char *const *const remedies[] = {
@@ -312,7 +298,6 @@ static void soft_proximity(void **state)
 {
     double x[200] = {0};
     fake_env hard, soft;
-    (void)state;
     fake_env_open(&hard, "envs/push_far", SETTINGS("contact_loss=1", "start=0,1,0,0"), 0, 0);
     fake_env_open(&soft, "envs/push_far", SETTINGS("contact_loss=1", "start=0,1,0,0", "proximity=soft"), 0,
                   0);
@@ -330,7 +315,6 @@ static void pivot_keeps_momentum(void **state)
 {
     fake_env e;
     double angle = 0.5;
-    (void)state;
     fake_env_open(&e, "envs/pivot", SETTINGS("h=0.0005", "steps=1000", "softness=none"), 0, 0);
     const double *speed = fake_metric(&e, &angle, "speed"), *rate = fake_values(&e, "rate");
     const double *x = fake_values(&e, "x"), *y = fake_values(&e, "y");
@@ -355,7 +339,6 @@ static void pivot_keeps_momentum(void **state)
 static void edge_and_dome(void **state)
 {
     fake_env e;
-    (void)state;
     double jump[2], fine = 1e-5;
     for (int dome = 0; dome < 2; dome++) {
         fake_env_open(&e, "envs/ball_wall_soft", SETTINGS("variant=hard", dome ? "dome=true" : "dome=false"),
@@ -376,7 +359,6 @@ static void robot_is_stopped(void **state)
 {
     double x[400], grad[400];
     fake_env e;
-    (void)state;
     for (int t = 0; t < 200; t++) { /* straight into the disc at (0, 1.5), 0.2 */
         x[2 * t] = 0.1;
         x[2 * t + 1] = 3;
@@ -405,7 +387,6 @@ static void discs_felt_from_afar(void **state)
     static const char *const remedies[4][3] = {
         {NULL}, {"contact_grad=distance"}, {"softness=softplus"}, {"softness=gaussian", "width=1e-6"}};
     double x[400], grad[4][400], loss[4];
-    (void)state;
     for (int t = 0; t < 200; t++) {
         x[2 * t] = 0.13;
         x[2 * t + 1] = 3;
@@ -429,7 +410,7 @@ static void discs_felt_from_afar(void **state)
      * the disc. */
     assert_near(grad[0][300], 2 * 0.001 * 0.13, 1e-15);
     assert_true(fabs(grad[1][300] - grad[0][300]) > 1e-6 && fabs(grad[2][300] - grad[0][300]) > 1e-6);
-    for (int k = 0; k < 2; k++) { /* in the open */
+    for (int k = 0; k < 2; k++) { /* in free space */
         fake_env e;
         fake_env_open(&e, "envs/roomba", SETTINGS("discs=100,100,1", k ? "contact_grad=distance" : "h=0.01"),
                       0, 0);
@@ -439,15 +420,166 @@ static void discs_felt_from_afar(void **state)
     assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
 }
 
-int main(void)
+/* ---- score ---- */
+
+static const ds_env_score *table_of(const fake_env *e)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_once),        cmocka_unit_test(hits_of_tennis),
-        cmocka_unit_test(gradients_are_slopes), cmocka_unit_test(stiffness_costs_the_first_order),
-        cmocka_unit_test(narrow_ramp_is_hard),  cmocka_unit_test(gap_without_gradient),
-        cmocka_unit_test(soft_proximity),       cmocka_unit_test(pivot_keeps_momentum),
-        cmocka_unit_test(edge_and_dome),        cmocka_unit_test(robot_is_stopped),
-        cmocka_unit_test(discs_felt_from_afar),
-    };
-    return cmocka_run_group_tests_name("smoothing: rollouts", tests, NULL, NULL);
+    const ds_env_score *t = e->plugin->env->get_extension(e->self, DS_EXT_SCORE);
+    assert_non_null(t);
+    return t;
 }
+
+typedef struct answer {
+    double loss, baseline;
+    uint64_t cost;
+} answer;
+
+/* An episode with score, and evaluate() of the same. */
+static answer ask(fake_env *e, const double *x, uint64_t key, double sigma, double *grad, double *score,
+                  double *noise)
+{
+    ds_eval io = {.bad_step = -1,
+                  .want = grad != NULL ? DS_WANT_GRAD : 0,
+                  .n = e->info.n,
+                  .x = x,
+                  .noise_key = key,
+                  .grad = grad};
+    ds_score s = {
+        .struct_size = sizeof s, .flags = DS_SCORE_BASELINE, .sigma = sigma, .score = score, .noise = noise};
+    ds_eval_table t;
+    ds_eval_table_of(&io, &t);
+    assert_int_equal(table_of(e)->evaluate(e->self, &t.rows, &t.results, &s), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+    return (answer){io.loss, s.baseline, io.cost_steps};
+}
+
+static void beside_evaluate(void **state)
+{
+    static const char *const names[] = {"envs/tennis", "envs/lqr"};
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        ds_score_info info = {.struct_size = sizeof info};
+        fake_env_open(&e, names[k], k ? SETTINGS("states=4") : NULL, 0, 0);
+        const uint64_t n = e.info.n;
+        assert_int_equal(table_of(&e)->info(e.self, &info), DS_OK);
+        assert_int_equal(info.noise, k ? 40 : 600);
+        assert_int_equal(info.action, k ? 4 : 3);
+        assert_near(info.sigma, k ? 0.1 : 0.01, 0);
+        double *x = calloc(4 * n + 2 * info.noise, sizeof *x), *grad = x + n, *again = grad + n,
+               *score = again + n;
+        double *noise = score + n, *twice = noise + info.noise;
+        assert_non_null(x);
+        for (uint64_t i = 0; i < n; i++) {
+            x[i] = 0.02 * sin((double)i);
+        }
+        const answer a = ask(&e, x, 7, 0, grad, score, noise);
+        assert_true(a.loss == fake_eval(&e, x, again, 7, NULL));
+        assert_memory_equal(grad, again, n * sizeof *grad);
+        assert_true(a.loss != a.baseline && a.cost >= 2 * e.info.steps);
+        /* the same noise, ten times as strong, and again at another x */
+        ask(&e, x, 7, 10 * info.sigma, NULL, again, twice);
+        for (uint64_t i = 0; i < info.noise; i++) {
+            assert_near(twice[i], 10 * noise[i], 1e-14);
+        }
+        x[0] += 0.01;
+        ask(&e, x, 7, 0, NULL, again, twice);
+        assert_memory_equal(noise, twice, info.noise * sizeof *noise);
+        /* without a key there is no noise */
+        const answer quiet = ask(&e, x, 0, 0, NULL, score, noise);
+        assert_true(quiet.loss == quiet.baseline);
+        for (uint64_t i = 0; i < n; i++) {
+            assert_true(score[i] == 0);
+        }
+        free(x);
+        fake_env_close(&e);
+    }
+}
+
+/* Sum of w_t x_t' of lqr, whose episode is written out here. */
+static void by_definition(void **state)
+{
+    enum { D = 3, T = 10 };
+    double k[D * D], score[D * D], want[D * D] = {0}, noise[D * T], x[D] = {1, 1, 1};
+    fake_env e;
+    fake_env_open(&e, "envs/lqr", SETTINGS("states=3", "begin=fixed"), 0, 0);
+    for (int i = 0; i < D * D; i++) {
+        k[i] = 0.1 * cos(i);
+    }
+    const answer a = ask(&e, k, 3, 0, NULL, score, noise);
+    assert_true(a.baseline == fake_eval(&e, k, NULL, 0, NULL));
+    double cost = 0;
+    for (int t = 0; t < T; t++) {
+        double u[D];
+        for (int i = 0; i < D; i++) {
+            u[i] = noise[t * D + i];
+            for (int j = 0; j < D; j++) {
+                u[i] += k[i * D + j] * x[j];
+                want[i * D + j] += noise[t * D + i] * x[j];
+            }
+        }
+        for (int i = 0; i < D; i++) {
+            cost += x[i] * x[i] + 0.1 * u[i] * u[i];
+            x[i] += u[i];
+        }
+    }
+    for (int i = 0; i < D; i++) {
+        cost += 10 * x[i] * x[i];
+    }
+    assert_near(a.loss, cost, 1e-12 * cost);
+    for (int i = 0; i < D * D; i++) {
+        assert_near(score[i], want[i], 1e-13);
+    }
+    ds_eval io = {.bad_step = -1, .n = e.info.n, .x = k};
+    ds_score bad = {.struct_size = sizeof bad, .sigma = -1, .score = score};
+    ds_eval_table t;
+    ds_eval_table_of(&io, &t);
+    assert_int_equal(table_of(&e)->evaluate(e.self, &t.rows, &t.results, &bad), DS_E_ARG);
+    assert_non_null(strstr(e.host.error, "sigma"));
+    fake_env_close(&e);
+}
+
+/* The loss of lqr is smooth: zeroth and first order have the same mean. */
+static void same_mean(void **state)
+{
+    enum { D = 2, M = D * D, N = 20000 };
+    double k[M] = {-0.5, 0.1, -0.2, -0.4}, grad[M], score[M], sum[M] = {0}, squares[M] = {0};
+    fake_env e;
+    fake_env_open(&e, "envs/lqr", SETTINGS("states=2", "steps=4", "sigma=0.3"), 0, 0);
+    for (uint64_t key = 1; key <= N; key++) {
+        const answer a = ask(&e, k, key, 0, grad, score, NULL);
+        for (int i = 0; i < M; i++) {
+            const double apart = (a.loss - a.baseline) / 0.09 * score[i] - grad[i];
+            sum[i] += apart / N;
+            squares[i] += apart * apart / N;
+        }
+    }
+    for (int i = 0; i < M; i++) {
+        const double deviation = sqrt((squares[i] - sum[i] * sum[i]) / N);
+        print_message("gain %d: means apart by %.3g, standard error %.3g\n", i, sum[i], deviation);
+        assert_true(fabs(sum[i]) < 4.5 * deviation);
+        assert_true(deviation < 0.5);
+    }
+    fake_env_close(&e);
+}
+
+/* Starts are drawn as described, independently of x. */
+static void random_starts(void **state)
+{
+    enum { N = 4000 };
+    double k[21] = {0}, squares = 0;
+    fake_env e;
+    fake_env_open(&e, "envs/tennis", SETTINGS("steps=1", "goal=0,0,0,0,0,0,0", "qd=1,0,0,0,0,0,0", "r=0"), 0,
+                  0);
+    for (uint64_t key = 1; key <= N; key++) { /* one step later: x (1 - 0.2 h 0.999) and little else */
+        squares += fake_eval(&e, k, NULL, key, NULL) / N;
+    }
+    assert_near(squares, 4.0 / 3 * 0.99 * 0.99, 0.05);
+    fake_env_close(&e);
+    fake_env_open(&e, "envs/tennis", SETTINGS("begin=fixed", "sigma=1e-9"), 0, 0);
+    assert_near(fake_eval(&e, k, NULL, 5, NULL), 523.897545, 1e-4);
+    fake_env_close(&e);
+}
+
+RUN_TESTS(measured_once, hits_of_tennis, gradients_are_slopes, stiffness_costs_the_first_order,
+          narrow_ramp_is_hard, gap_without_gradient, soft_proximity, pivot_keeps_momentum, edge_and_dome,
+          robot_is_stopped, discs_felt_from_afar, beside_evaluate, by_definition, same_mean, random_starts)

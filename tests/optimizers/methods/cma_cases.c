@@ -3,15 +3,8 @@
  * Functions as in Hansen and Ostermeier 2001, table 3. */
 #include "cma_cases.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "methods/cma/cma_stop.h"
+#include "test.h"
 
 double cma_sphere(uint64_t n, const double *x)
 {

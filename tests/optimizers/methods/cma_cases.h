@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cma_cases.h - unbounded functions with minimum 0, and how many evaluations a CMA-ES without bounds and
- * restarts needs on them. */
+/* cma_cases.h - unbounded functions with minimum 0, and the number of evaluations that CMA-ES without bounds
+ * and restarts needs on them. */
 #ifndef CMA_CASES_H
 #define CMA_CASES_H
 

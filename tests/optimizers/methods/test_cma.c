@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cma.c - constants and updates of CMA-ES against recorded values, and its invariances.
- * Golden data: cma_constants.json and cma_replay.json of the shared folder. */
+/* test_cma.c - constants and updates of CMA-ES against recorded values (cma_constants.json and
+ * cma_replay.json of the shared folder), its invariances, and its evaluations to reach 1e-8 against pycma and
+ * the library cmaes (with SLOW for all functions and dimensions). */
 #include "cma_cases.h"
-
 #include "golden.h"
-#include "sanitizers.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "methods/cma/cma.h"
 #include "methods/cma/cma_bounds.h"
 #include "methods/cma/cma_stop.h"
+#include "sanitizers.h"
+#include "test.h"
 
 static double item(const json_t *array, size_t i)
 {
@@ -69,7 +60,6 @@ static void check_constants(const json_t *want, uint64_t n, int profile, int dia
 
 static void test_constants(void **state)
 {
-    (void)state;
     json_t *root = golden_or_skip("optimizers/cma_constants.json");
     const char *key;
     json_t *dim;
@@ -84,10 +74,9 @@ static void test_constants(void **state)
     json_decref(root);
 }
 
-/* The step size follows equation 17 of 2001, whose damping is not that of the tutorial. */
+/* The step size follows equation 17 of 2001, whose damping differs from the tutorial's. */
 static void test_step_2001(void **state)
 {
-    (void)state;
     enum { N = 6, LAMBDA = 10 };
     const cma_options options = {.n = N, .lambda = LAMBDA, .mu = 5, .profile = CMA_2001, .equal_weights = 1};
     double m[N] = {0}, x[LAMBDA * N], f[LAMBDA];
@@ -115,7 +104,6 @@ static void test_step_2001(void **state)
 /* Constants of Hansen and Ostermeier 2001 with the ten equal-weighted samples of BO-Leap. */
 static void test_constants_2001(void **state)
 {
-    (void)state;
     const struct {
         uint64_t n;
         double c_c, d_s, c_cov;
@@ -264,7 +252,6 @@ static void replay(const json_t *test, const char *variant, int profile)
 
 static void test_replay(void **state)
 {
-    (void)state;
     json_t *root = golden_or_skip("optimizers/cma_replay.json"), *test;
     size_t i;
     json_array_foreach(golden_list(root, "cases"), i, test)
@@ -310,7 +297,6 @@ static void make_similarity(double scale, double *a, double *inverse)
  * and follows the same path. */
 static void test_affine_invariance(void **state)
 {
-    (void)state;
     double a[N * N], inverse[N * N], m[N] = {1, 2, 3, -1, -2, 0}, m2[N];
     double x[LAMBDA * N], x2[LAMBDA * N], f[LAMBDA], f2[LAMBDA], back[N];
     cma_options options = {.n = N, .lambda = LAMBDA, .active = 1};
@@ -350,11 +336,10 @@ static void test_affine_invariance(void **state)
     cma_free(second);
 }
 
-/* Mean, path and matrix follow any affine map exactly; the step size, whose path lives in rotated axes, is
- * carried over from the first strategy. */
+/* Mean, path and matrix follow any affine map exactly; the step size, whose path is in rotated axes, is
+ * copied from the first strategy. */
 static void test_full_affine_map(void **state)
 {
-    (void)state;
     double a[N * N], scale[N] = {1, 10, 0.1, 3, 0.5, 100}, m[N] = {1, 2, 3, -1, -2, 0};
     double x[LAMBDA * N], x2[LAMBDA * N], f[LAMBDA];
     cma_options options = {.n = N, .lambda = LAMBDA, .active = 1};
@@ -397,7 +382,6 @@ static void test_full_affine_map(void **state)
 /* f and exp(f) give the same samples, bit for bit. */
 static void test_order_invariance(void **state)
 {
-    (void)state;
     double m[N] = {1, 0.2, 0.3, -1, -0.2, 0}, x[2][LAMBDA * N], f[LAMBDA];
     cma_options options = {.n = N, .lambda = LAMBDA, .active = 1};
     cma *c[2] = {cma_new(&options), cma_new(&options)};
@@ -424,10 +408,9 @@ static void test_order_invariance(void **state)
     cma_free(c[1]);
 }
 
-/* Without selection (random ranking, positive weights) ln sigma has no drift, and C would stay I on
- * average but for the stalled path: it leaves out the longest steps, which shortens C in few
- * dimensions. `deviation` of ln sigma and `variance`, the mean of C_ii, after 200 generations are those
- * of an independent program. */
+/* Without selection (random ranking, positive weights) ln sigma has no drift, and C would stay I on average
+ * but for the stalled path: it omits the longest steps, which shortens C in few dimensions. `deviation` of ln
+ * sigma and `variance`, the mean of C_ii, after 200 generations come from an independent program. */
 static void drift_without_selection(uint64_t n, double deviation, double variance)
 {
     enum { RUNS = 400, MOST = 20 };
@@ -466,7 +449,6 @@ static void drift_without_selection(uint64_t n, double deviation, double varianc
 
 static void test_neutral_selection(void **state)
 {
-    (void)state;
     drift_without_selection(5, 1.8, 0.60);
     drift_without_selection(10, 1.3, 0.90);
     if (check_all()) {
@@ -477,7 +459,6 @@ static void test_neutral_selection(void **state)
 /* Negative weights keep C positive definite, also for long steps. */
 static void test_positive_definite(void **state)
 {
-    (void)state;
     double m[N] = {0}, x[LAMBDA * N], f[LAMBDA];
     cma_options options = {.n = N, .lambda = LAMBDA, .active = 1};
     cma *c = cma_new(&options);
@@ -504,10 +485,9 @@ static void test_positive_definite(void **state)
     cma_free(c);
 }
 
-/* Far points are pulled in, near ones are taken as they are; an outside mean directs the path. */
+/* Far points are pulled closer, near ones are used unchanged; an outside mean directs the path. */
 static void test_injection(void **state)
 {
-    (void)state;
     double m[N] = {0}, x[LAMBDA * N], far[N] = {1e3, 0, 0, 0, 0, 0}, near_by[N] = {0.1, 0, 0.2, 0, 0, 0};
     cma_options options = {.n = N, .lambda = LAMBDA, .active = 1};
     cma *c = cma_new(&options);
@@ -530,7 +510,6 @@ static void test_injection(void **state)
 
 static void test_fold(void **state)
 {
-    (void)state;
     assert_true(cma_bounds_fold(0.5) == 0.5 && cma_bounds_fold(-0.9) == -0.9);
     assert_near(cma_bounds_fold(1.1), 1, 1e-15);
     assert_near(cma_bounds_fold(-1.1), -1, 1e-15);
@@ -550,7 +529,6 @@ static void test_fold(void **state)
 
 static void test_restart_plan(void **state)
 {
-    (void)state;
     cma_restart r;
     cma_restart_start(&r, CMA_RESTART_IPOP, 10, 0.5, 1);
     for (uint64_t i = 1; i <= CMA_MAX_LARGE_RUNS; i++) {
@@ -572,21 +550,173 @@ static void test_restart_plan(void **state)
     assert_int_equal(cma_restart_next(&r, 1000), 0);
 }
 
-int main(void)
+/* ---- evaluations to reach 1e-8 ---- */
+
+#ifdef SLOW
+enum { SLOW_RUN = 1 };
+#else
+enum { SLOW_RUN = 0 };
+#endif
+
+/* Medians of pycma 4.4.0 from x = 1 (Rosenbrock 0), sigma 0.5, no bounds: with and
+ * without negative weights. */
+static const struct reference {
+    cma_function *f;
+    const char *name;
+    uint64_t n;
+    double active, positive;
+} references[] = {
+    {cma_sphere, "sphere", 5, 624, 658},
+    {cma_sphere, "sphere", 10, 1320, 1298},
+    {cma_sphere, "sphere", 20, 2491, 2470},
+    {cma_sphere, "sphere", 40, 4800, 4746},
+    {cma_ellipsoid, "ellipsoid", 5, 1432, 1931},
+    {cma_ellipsoid, "ellipsoid", 10, 3990, 5531},
+    {cma_ellipsoid, "ellipsoid", 20, 12780, 17661},
+    {cma_ellipsoid, "ellipsoid", 40, 48212, 65668},
+    {cma_rosenbrock, "rosenbrock", 5, 1599, 1911},
+    {cma_rosenbrock, "rosenbrock", 10, 5012, 5932},
+    {cma_rosenbrock, "rosenbrock", 20, 16295, 20101},
+    {cma_rosenbrock, "rosenbrock", 40, 61633, 76916},
+    {cma_cigar, "cigar", 5, 1599, 1964},
+    {cma_cigar, "cigar", 10, 3863, 3943},
+    {cma_cigar, "cigar", 20, 7860, 7957},
+    {cma_tablet, "tablet", 5, 1198, 2046},
+    {cma_tablet, "tablet", 10, 2904, 5204},
+    {cma_tablet, "tablet", 20, 7342, 14218},
+};
+
+enum { RUNS = 11 };
+
+static int median_is_near(const struct reference *r, int active)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_constants_2001),
-        cmocka_unit_test(test_step_2001),
-        cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_affine_invariance),
-        cmocka_unit_test(test_full_affine_map),
-        cmocka_unit_test(test_order_invariance),
-        cmocka_unit_test(test_neutral_selection),
-        cmocka_unit_test(test_positive_definite),
-        cmocka_unit_test(test_injection),
-        cmocka_unit_test(test_fold),
-        cmocka_unit_test(test_restart_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    double m[40], counts[RUNS], want = active ? r->active : r->positive;
+    uint64_t hits = 0;
+    cma_options options = {.n = r->n, .active = active, .eigen_share = 0.05};
+    for (uint64_t i = 0; i < r->n; i++) {
+        m[i] = r->f == cma_rosenbrock ? 0 : 1;
+    }
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        cma_outcome out = cma_minimise(&options, r->f, m, 0.5, 1e-8, 400000, seed);
+        if (out.hit) {
+            counts[hits++] = (double)out.evaluations;
+        }
+    }
+    double median = hits ? cma_median(counts, hits) : 0;
+    int good = fabs(median / want - 1) <= 0.1 && hits >= (r->f == cma_rosenbrock ? RUNS - 3 : RUNS);
+    print_message("# %-10s n %2d %s median %6.0f, reference %6.0f (%+.1f %%), %d of %d\n", r->name, (int)r->n,
+                  active ? "active  " : "positive", median, want, 100 * (median / want - 1), (int)hits, RUNS);
+    return good;
 }
+
+static void test_medians(void **state)
+{
+    int bad = 0;
+    for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
+        const struct reference *r = &references[i];
+        int quick = r->n <= 10 && (r->f == cma_sphere || r->f == cma_ellipsoid);
+        if (SLOW_RUN || quick) {
+            bad += !median_is_near(r, 1);
+            bad += SLOW_RUN && !median_is_near(r, 0);
+        }
+    }
+    assert_int_equal(bad, 0);
+}
+
+/* ---- 51 runs each, recorded ---- */
+
+static cma_function *find(const char *name)
+{
+    static const struct {
+        const char *name;
+        cma_function *f;
+    } list[] = {{"sphere", cma_sphere},
+                {"ellipsoid", cma_ellipsoid},
+                {"rosenbrock", cma_rosenbrock},
+                {"rastrigin", cma_rastrigin},
+                {"rastrigin_5v", cma_rastrigin5}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            return list[i].f;
+        }
+    }
+    fail_msg("unknown function %s", name);
+    return NULL;
+}
+
+static double failed_median(const json_t *result)
+{
+    return golden_number(json_object_get(result, "failed_best_f"), "median");
+}
+
+/* As many runs as recorded: compares the median of the successful ones, and how many succeed. */
+static int result_agrees(const json_t *result)
+{
+    const char *name = json_string_value(json_object_get(result, "function"));
+    const char *library = json_string_value(json_object_get(result, "library"));
+    uint64_t n = (uint64_t)golden_number(result, "n"), runs = (uint64_t)golden_number(result, "runs"),
+             hits = 0, failed = 0;
+    double counts[64], best[64], m[64];
+    cma_options options = {.n = n,
+                           .lambda = (uint64_t)golden_number(result, "population"),
+                           .active = 1,
+                           .eigen_share = 0.05,
+                           .profile = strcmp(library, "cmaes") == 0 ? CMA_PAPER : CMA_TUTORIAL};
+    assert_true(runs <= 64 && n <= 64);
+    for (uint64_t seed = 1; seed <= runs; seed++) {
+        ds_random random = ds_random_open(seed, "init", 0);
+        for (uint64_t i = 0; i < n; i++) {
+            m[i] = 2 * ds_random_uniform(&random) - 1;
+        }
+        cma_outcome out = cma_minimise(&options, find(name), m, 0.3, 1e-8, 400000, seed);
+        if (out.hit) {
+            counts[hits++] = (double)out.evaluations;
+        } else {
+            best[failed++] = out.best;
+        }
+    }
+    double successes = golden_number(result, "successes"), want = golden_number(result, "p50");
+    double median = hits ? cma_median(counts, hits) : 0, left = failed ? cma_median(best, failed) : 0;
+    double limit = strcmp(name, "rosenbrock") == 0 ? 0.08 : 0.05;
+    int good;
+    if (strcmp(name, "rastrigin_5v") ==
+        0) { /* three standard deviations of the difference of two binomials */
+        double p = (successes + (double)hits) / (2 * (double)runs);
+        good = fabs(successes - (double)hits) <= fmax(2, 3 * sqrt(2 * (double)runs * p * (1 - p)));
+    } else if (successes == 0) {
+        double ratio = left / failed_median(result);
+        good = hits == 0 && ratio > 1 / 1.5 && ratio < 1.5;
+    } else {
+        good = fabs(median / want - 1) <= limit && fabs(successes - (double)hits) <= 0.15 * (double)runs;
+    }
+    print_message("# %-12s n %2d population %3d %-6s median %6.0f (recorded %6.0f, %+.1f %%), %d of %d (%d), "
+                  "failed best %.3g (%.3g)%s\n",
+                  name, (int)n, (int)options.lambda, library, median, want,
+                  want > 0 ? 100 * (median / want - 1) : 0, (int)hits, (int)runs, (int)successes, left,
+                  failed ? failed_median(result) : 0, good ? "" : " <- too far");
+    return good;
+}
+
+static void test_recorded(void **state)
+{
+    json_t *root = golden_or_skip("optimizers/cma_evals.json"), *result;
+    size_t i, compared = 0;
+    int bad = 0;
+    json_array_foreach(golden_list(root, "results"), i, result)
+    {
+        const char *name = json_string_value(json_object_get(result, "function"));
+        int quick = golden_number(result, "n") == 10 &&
+                    (strcmp(name, "sphere") == 0 || strcmp(name, "ellipsoid") == 0);
+        if (SLOW_RUN || quick) {
+            bad += !result_agrees(result);
+            compared++;
+        }
+    }
+    json_decref(root);
+    assert_int_equal(bad, 0);
+    assert_true(compared > 0);
+}
+
+RUN_TESTS(test_constants, test_constants_2001, test_step_2001, test_replay, test_affine_invariance,
+          test_full_affine_map, test_order_invariance, test_neutral_selection, test_positive_definite,
+          test_injection, test_fold, test_restart_plan, test_medians, test_recorded)

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_descent.c - the gradient descent of the optimizers: when it stops, that it stays in the
- * box, its step rules; and the covariance matrix adaptation of 2001. */
+/* test_descent.c - local methods: the gradient descent of the optimizers, with its stop rules, box and step
+ * rules; the covariance matrix adaptation of 2001; L-BFGS-B against recorded runs of SciPy, optimality
+ * conditions and losses that are not finite. */
 #include "functions.h"
-
+#include "golden.h"
 #include "methods/cma/cma2001.h"
 #include "methods/gradient/descent.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "methods/gradient/lbfgsb.h"
+#include "test.h"
 
 typedef struct script {
-    const double *loss; /* told in this order; the gradient is constant */
+    const double *loss; /* returned in this order; the gradient is constant */
     double gradient[2];
     int calls, inside;
     uint32_t outcome;
@@ -45,7 +41,6 @@ static script run_script(const double *loss, double g0, double g1, const descent
 
 static void test_stop_rules(void **state)
 {
-    (void)state;
     descent_options o = {DESCENT_ADAM, 0.01, 3, 1e-9, 0};
     descent d;
     static const double stalled[] = {5, 4, 4, 4, 4, 4, 4, 4}, falling[] = {9, 8, 7, 6, 5, 4, 3, 2};
@@ -77,7 +72,6 @@ static void test_stop_rules(void **state)
 
 static void test_other_ends(void **state)
 {
-    (void)state;
     descent_options o = {DESCENT_ADAM, 0.01, 3, 1e-9, 0};
     descent d;
     static const double falling[] = {9, 8, 7, 6}, start[2] = {0, 0};
@@ -85,17 +79,17 @@ static void test_other_ends(void **state)
     assert_true(descent_init(&d, 2, &o));
     assert_int_equal(descent_run(&d, start, 4, play, &p), DS_OK);
     assert_int_equal(p.calls, 1);
-    assert_true(d.best_loss == 9.0); /* the loss counts, the gradient does not */
+    assert_true(d.best_loss == 9.0); /* the loss counts, not the gradient */
     p = (script){.loss = falling, .gradient = {1, 1}, .inside = 1, .end = DS_STOPPED};
     assert_int_equal(descent_run(&d, start, 4, play, &p), DS_STOPPED);
     assert_int_equal(p.calls, 1);
     descent_free(&d);
 }
 
-/* Every rule, also with enormous gradients, stays in the box and ends in the corner it points to. */
+/* Every rule, even with enormous gradients, stays in the box and ends in the corner that the gradient points
+ * to. */
 static void test_box(void **state)
 {
-    (void)state;
     static const double falling[] = {9,  8,  7,  6,  5,  4,  3,  2,  1,   0,   -1,
                                      -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12};
     for (int step = DESCENT_ADAM; step <= DESCENT_MOMENTUM; step++) {
@@ -103,7 +97,7 @@ static void test_box(void **state)
         descent d;
         script p = run_script(falling, 1e200, -1e200, &o, 20, &d);
         assert_true(d.last[0] == -1.0 && d.last[1] == 1.0);
-        assert_true(p.calls < 10); /* it ended in the corner instead of evaluating it again and again */
+        assert_true(p.calls < 10); /* it ended in the corner and did not evaluate it again and again */
         descent_free(&d);
     }
 }
@@ -124,7 +118,6 @@ static ds_status bowl(void *ctx, const double *s, double *loss, double *gradient
 
 static void test_steps(void **state)
 {
-    (void)state;
     static const double start[2] = {0.8, -0.6}, zero[2] = {0, 0};
     static const double second[4][2] = {
         {0.7, -0.5}, /* Adam: lr in every coordinate */
@@ -146,10 +139,10 @@ static void test_steps(void **state)
     }
 }
 
-/* Quasi-Newton steps reach the bottom of a bowl in a few evaluations, and a second descent begins anew. */
+/* Quasi-Newton steps reach the bottom of a bowl in a few evaluations; a second descent starts without memory.
+ */
 static void test_quasi_newton(void **state)
 {
-    (void)state;
     static const double start[2][2] = {{0.8, -0.6}, {-0.3, 0.9}};
     descent_options o = {DESCENT_LBFGSB, 0.1, 3, 1e-9, 0};
     descent d;
@@ -162,7 +155,7 @@ static void test_quasi_newton(void **state)
     descent_free(&d);
 }
 
-/* One gradient of a thousand bowls, as a contact makes it, early in the descent. */
+/* One gradient is a thousand times too large, as at a contact, early in the descent. */
 static ds_status kicked_bowl(void *ctx, const double *s, double *loss, double *gradient, uint32_t *outcome)
 {
     ds_status status = bowl(ctx, s, loss, gradient, outcome);
@@ -173,11 +166,9 @@ static ds_status kicked_bowl(void *ctx, const double *s, double *loss, double *g
     return status;
 }
 
-/* An outlier among the gradients would make all later steps of Adam 1e-9 of what they were: shortened it does
- * no harm. */
+/* An outlier among the gradients would shrink all later steps of Adam by 1e-9; clipped it does no harm. */
 static void test_outlier(void **state)
 {
-    (void)state;
     static const double start[2] = {0.8, -0.6};
     double best[2];
     for (int shortened = 0; shortened < 2; shortened++) {
@@ -196,7 +187,6 @@ static void test_outlier(void **state)
 /* Constants of the listing of 2001 and sums of the weights. */
 static void test_cma_constants(void **state)
 {
-    (void)state;
     static const size_t n[] = {10, 30, 90, 400};
     static const double c_c[] = {0.285714, 0.117647, 0.042553, 0.009901}, d_s[] = {4.5, 9.5, 24.5, 102};
     static const double c_1[] = {0.015351, 0.002027, 0.000239, 0.0000124};
@@ -224,7 +214,6 @@ static void test_cma_constants(void **state)
 /* One update written out for n = 2 from C = I: eq. 14 to 17. */
 static void test_cma_update(void **state)
 {
-    (void)state;
     cma2001 c;
     static const double mean[2] = {0.1, -0.2}, shift[2] = {0.06, 0.09}, next[2] = {0.5, 0.5};
     assert_true(cma2001_init(&c, 2, 10, 5, CMA2001_EQUAL_WEIGHTS, CMA2001_RANK_ONE));
@@ -254,10 +243,10 @@ static void test_cma_update(void **state)
     cma2001_free(&c);
 }
 
-/* Without descents the adaptation is a (5/5, 10)-CMA-ES of 2001: it must solve a sphere and an ellipsoid. */
+/* Without descents the adaptation is the (5/5, 10)-CMA-ES of 2001: it must solve a sphere and an ellipsoid.
+ */
 static void test_cma_converges(void **state)
 {
-    (void)state;
     for (int update = CMA2001_RANK_ONE; update <= CMA2001_TUTORIAL; update++) {
         cma2001 c;
         double mean[5] = {1, 1, 1, 1, 1}, x[10 * 5], ranked[10 * 5], l[10], shift[5], best = INFINITY;
@@ -293,10 +282,9 @@ static void test_cma_converges(void **state)
     }
 }
 
-/* A matrix that has overflowed is forgotten; LAPACK would be at it for ever. */
+/* A matrix that has overflowed is reset; LAPACK would not return. */
 static void test_cma_overflows(void **state)
 {
-    (void)state;
     cma2001 c;
     static const double mean[2] = {0.1, -0.2}, shift[2] = {1e200, 1.0};
     ds_random rng = ds_random_open(1, "sample", 0);
@@ -312,14 +300,250 @@ static void test_cma_overflows(void **state)
     cma2001_free(&c);
 }
 
-int main(void)
+/* ---- L-BFGS-B ---- */
+
+typedef double (*function)(void *ctx, size_t n, const double *x, double *g);
+
+typedef struct outcome {
+    int state, evaluations;
+    double f, pg;
+    int monotone;
+} outcome;
+
+static outcome minimise(function f, void *ctx, size_t n, const double *lower, const double *upper, double *x,
+                        const lbfgsb_options *options)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_rules),    cmocka_unit_test(test_other_ends),
-        cmocka_unit_test(test_box),           cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_quasi_newton),  cmocka_unit_test(test_outlier),
-        cmocka_unit_test(test_cma_constants), cmocka_unit_test(test_cma_update),
-        cmocka_unit_test(test_cma_converges), cmocka_unit_test(test_cma_overflows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    lbfgsb *s = lbfgsb_create(n, lower, upper, options);
+    assert_non_null(s);
+    double g[128], last = INFINITY;
+    outcome r = {.state = LBFGSB_EVALUATE, .monotone = 1};
+    lbfgsb_start(s, x);
+    while (r.state == LBFGSB_EVALUATE) {
+        const double *p = lbfgsb_point(s);
+        for (size_t k = 0; k < n; k++) {
+            assert_true(p[k] >= lower[k] && p[k] <= upper[k]);
+        }
+        double value = f(ctx, n, p, g);
+        r.state = lbfgsb_tell(s, value, g);
+        double now;
+        lbfgsb_solution(s, &now);
+        r.monotone &= now <= last;
+        last = now;
+    }
+    memcpy(x, lbfgsb_solution(s, &r.f), n * sizeof(double));
+    r.evaluations = lbfgsb_evaluations(s);
+    r.pg = lbfgsb_projected_gradient(s);
+    lbfgsb_destroy(s);
+    return r;
 }
+
+/* The problems of the recorded file, by name. */
+static double quadratic(void *ctx, size_t n, const double *x, double *g)
+{
+    double f = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double lambda = 1.0 + 99.0 * (double)i / 99.0, d = x[i] - 2.0 * sin(1.0 + (double)i);
+        f += 0.5 * lambda * d * d;
+        g[i] = lambda * d;
+    }
+    return f;
+}
+
+static double beale(void *ctx, size_t n, const double *x, double *g)
+{
+    static const double y[3] = {1.5, 2.25, 2.625};
+    double f = 0.0, power = 1.0;
+    g[0] = g[1] = 0.0;
+    for (int i = 0; i < 3; i++) {
+        double before = power;
+        power *= x[1];
+        double r = y[i] - x[0] * (1.0 - power);
+        f += r * r;
+        g[0] -= 2.0 * r * (1.0 - power);
+        g[1] += 2.0 * r * x[0] * (i + 1.0) * before;
+    }
+    return f;
+}
+
+static double trid(void *ctx, size_t n, const double *x, double *g)
+{
+    double f = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        f += (x[i] - 1.0) * (x[i] - 1.0) - (i > 0 ? x[i] * x[i - 1] : 0.0);
+        g[i] = 2.0 * (x[i] - 1.0) - (i > 0 ? x[i - 1] : 0.0) - (i + 1 < n ? x[i + 1] : 0.0);
+    }
+    return f;
+}
+
+static double coupled(void *ctx, size_t n, const double *x, double *g)
+{
+    double f = 0.0, dot = -1.0;
+    for (size_t i = 0; i < n; i++) {
+        dot += sin(0.7 * (double)i + 0.3) * x[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        double lambda = pow(10.0, 4.0 * (double)i / 29.0), d = x[i] - cos((double)i);
+        f += 0.5 * lambda * d * d;
+        g[i] = lambda * d + 1000.0 * dot * sin(0.7 * (double)i + 0.3);
+    }
+    return f + 500.0 * dot * dot;
+}
+
+static double dixon_price(void *ctx, size_t n, const double *x, double *g)
+{
+    double f = (x[0] - 1.0) * (x[0] - 1.0);
+    memset(g, 0, n * sizeof(double));
+    g[0] = 2.0 * (x[0] - 1.0);
+    for (size_t i = 1; i < n; i++) {
+        double w = (double)i + 1.0, r = 2.0 * x[i] * x[i] - x[i - 1];
+        f += w * r * r;
+        g[i] += 8.0 * w * r * x[i];
+        g[i - 1] -= 2.0 * w * r;
+    }
+    return f;
+}
+
+static const struct {
+    const char *name;
+    function f;
+} problems[] = {{"rosenbrock2_free_box", rosenbrock},
+                {"rosenbrock2_active", rosenbrock},
+                {"rosenbrock25_bounds", rosenbrock},
+                {"quadratic100", quadratic},
+                {"beale_active", beale},
+                {"trid10_box", trid},
+                {"coupled30", coupled},
+                {"dixon_price12", dixon_price}};
+
+static void compare_problem(const json_t *p, function f)
+{
+    size_t n = (size_t)golden_number(p, "n");
+    double x0[128], lower[128], upper[128], x[128], g[128], g0[128], expected[128];
+    golden_array(p, "x0", x0);
+    golden_array(p, "lower", lower);
+    golden_array(p, "upper", upper);
+    golden_array(p, "grad0", g0);
+    assert_true(fabs(f(NULL, n, x0, g) - golden_number(p, "f0")) <= 1e-12 * fabs(golden_number(p, "f0")));
+    for (size_t k = 0; k < n; k++) {
+        assert_true(fabs(g[k] - g0[k]) <= 1e-10 * (1.0 + fabs(g0[k])));
+    }
+    const json_t *tight = json_object_get(p, "tight"), *usual = json_object_get(p, "default");
+    lbfgsb_options options = LBFGSB_DEFAULTS;
+    memcpy(x, x0, sizeof(x));
+    outcome r = minimise(f, NULL, n, lower, upper, x, &options);
+    double recorded = golden_number(usual, "evaluations");
+    print_message("# %-22s evaluations %3d (SciPy %3.0f)", golden_text(p, "name"), r.evaluations, recorded);
+    assert_true(r.monotone);
+    assert_true(r.evaluations <= 2.0 * recorded && 2.0 * r.evaluations >= recorded);
+
+    options.ftol = 1e-15;
+    options.gtol = 1e-10;
+    memcpy(x, x0, sizeof(x));
+    r = minimise(f, NULL, n, lower, upper, x, &options);
+    double best = golden_number(tight, "f");
+    print_message(", tight %3d (%3.0f): f %.3g above\n", r.evaluations, golden_number(tight, "evaluations"),
+                  r.f - best);
+    assert_true(fabs(r.f - best) <= fmax(1e-8 * fabs(best), 1e-12));
+    golden_array(tight, "x", expected);
+    for (size_t k = 0; k < n; k++) {
+        assert_true(fabs(x[k] - expected[k]) < 1e-4 * (1.0 + fabs(expected[k])));
+    }
+}
+
+static void test_recorded_runs(void **state)
+{
+    json_t *root = golden_or_skip("optimizers/lbfgsb.json");
+    json_t *list = golden_list(root, "problems");
+    size_t compared = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *p = json_array_get(list, i);
+        for (size_t k = 0; k < 8; k++) {
+            if (strcmp(problems[k].name, golden_text(p, "name")) == 0) {
+                compare_problem(p, problems[k].f);
+                compared++;
+            }
+        }
+    }
+    assert_true(compared > 0);
+    json_decref(root);
+}
+
+static void test_rosenbrock(void **state)
+{
+    double lower[2] = {-5, -5}, upper[2] = {5, 5}, x[2] = {-1.2, 1.0};
+    lbfgsb_options options = LBFGSB_DEFAULTS;
+    outcome r = minimise(rosenbrock, NULL, 2, lower, upper, x, &options);
+    assert_true(r.f < 1e-10 && r.evaluations < 60);
+    double none[2] = {-INFINITY, -INFINITY}, more[2] = {INFINITY, INFINITY};
+    x[0] = -1.2;
+    x[1] = 1.0;
+    r = minimise(rosenbrock, NULL, 2, none, more, x, &options);
+    assert_true(r.f < 1e-10 && r.evaluations < 60);
+}
+
+/* Separable quadratic, eigenvalues 1 to 100, optimum outside the box in about half of the coordinates. */
+static void test_quadratic(void **state)
+{
+    double lower[100], upper[100], x[100], g[100];
+    for (int i = 0; i < 100; i++) {
+        lower[i] = -1.0;
+        upper[i] = 1.0;
+        x[i] = 0.0;
+    }
+    lbfgsb_options options = LBFGSB_DEFAULTS;
+    options.ftol = 0.0;
+    options.gtol = 5e-7; /* the smallest eigenvalue is 1, so this is also the error of x */
+    outcome r = minimise(quadratic, NULL, 100, lower, upper, x, &options);
+    assert_true(r.state == LBFGSB_CONVERGED_G || r.state == LBFGSB_CONVERGED_F); /* F: not one bit lower */
+    assert_true(r.evaluations < 150);
+    quadratic(NULL, 100, x, g);
+    for (int i = 0; i < 100; i++) {
+        double expected = fmax(-1.0, fmin(1.0, 2.0 * sin(1.0 + i)));
+        assert_true(fabs(x[i] - expected) < 1e-6);
+        double projected = fmax(-1.0, fmin(1.0, x[i] - g[i])) - x[i];
+        assert_true(fabs(projected) <= 1e-5);
+    }
+}
+
+/* A loss that is not finite beyond a wall: the line search must return from it. */
+static double walled(void *ctx, size_t n, const double *x, double *g)
+{
+    double f = sphere(ctx, n, x, g);
+    if (x[0] > 0.6) {
+        g[0] = NAN;
+        return INFINITY;
+    }
+    return f;
+}
+
+static void test_not_finite(void **state)
+{
+    double lower[3] = {-10, -10, -10}, upper[3] = {10, 10, 10}, x[3] = {-9, 3, 4}, centre[3] = {0.5, 1, 1};
+    lbfgsb_options options = LBFGSB_DEFAULTS;
+    outcome r = minimise(walled, centre, 3, lower, upper, x, &options);
+    assert_true(r.f < 1e-8);
+    x[0] = 1.0;
+    r = minimise(walled, centre, 3, lower, upper, x, &options);
+    assert_int_equal(r.state, LBFGSB_NONFINITE);
+    assert_int_equal(r.evaluations, 1);
+}
+
+static void test_limits(void **state)
+{
+    double lower[2] = {-5, -5}, upper[2] = {5, 5}, x[2] = {-1.2, 1.0};
+    lbfgsb_options options = LBFGSB_DEFAULTS;
+    options.max_iterations = 3;
+    outcome r = minimise(rosenbrock, NULL, 2, lower, upper, x, &options);
+    assert_int_equal(r.state, LBFGSB_LIMIT);
+    options.max_iterations = 1000;
+    options.max_evaluations = 7;
+    x[0] = -1.2;
+    x[1] = 1.0;
+    r = minimise(rosenbrock, NULL, 2, lower, upper, x, &options);
+    assert_int_equal(r.state, LBFGSB_LIMIT);
+    assert_true(r.evaluations <= 7);
+}
+
+RUN_TESTS(test_stop_rules, test_other_ends, test_box, test_steps, test_quasi_newton, test_outlier,
+          test_cma_constants, test_cma_update, test_cma_converges, test_cma_overflows, test_recorded_runs,
+          test_rosenbrock, test_quadratic, test_not_finite, test_limits)

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_mlp_loops - the loops of networks give the same bits with every instruction set, for sizes that fill
+/* test_mlp_loops.c - the loops of networks give the same bits with every instruction set, for sizes that fill
  * vectors and sizes that do not. */
-#include "methods/rl/mlp_loops.h"
 #include "methods/rl/mlp.h"
+#include "methods/rl/mlp_loops.h"
+#include "test.h"
 
 #include <diffsim/helper/random.h>
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { ROWS = 37, NARROW = 7, WIDE = 131, COUNT = ROWS * WIDE };
 
@@ -30,8 +22,7 @@ static void fill(size_t count, float *to, ds_random *rng)
     }
 }
 
-/* Each loop once, on the first `width` columns and `narrow` rows of its arrays;
- * everything that came out in `out`. */
+/* Each loop once, on the first `width` columns and `narrow` rows of its arrays; all results in `out`. */
 static void run_all(data *s, size_t narrow, size_t width, data *out)
 {
     ds_random rng = ds_random_open(5, "loops", 1000 * narrow + width);
@@ -63,7 +54,6 @@ static void test_same_bits(void **state)
     static const size_t widths[] = {1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 128, WIDE};
     data *s = calloc(4, sizeof *s);
     int widest = loop_limit(2), compared = 0;
-    (void)state;
     assert_non_null(s);
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
         for (size_t narrow = 1; narrow <= NARROW; narrow++) {
@@ -83,12 +73,11 @@ static void test_same_bits(void **state)
     free(s);
 }
 
-/* Steps of Adam with any decays, sums of squares and slopes are what double precision makes of them. */
+/* Steps of Adam with any decay, sums of squares and slopes agree with double precision. */
 static void test_values(void **state)
 {
     enum { N = 77 };
     static const double decay[2][2] = {{0.9, 0.999}, {0.7, 0.95}};
-    (void)state;
     ds_random rng = ds_random_open(6, "values", 0);
     for (int k = 0; k < 2; k++) {
         const double b1 = decay[k][0], b2 = decay[k][1];
@@ -118,13 +107,12 @@ static void test_values(void **state)
     }
 }
 
-/* Adam with the slowest decays that there are parameters for is what double precision makes of it, to the end
- * of the weights' digits; 1 - 0.999999 in single precision is off by 1.3 %. */
+/* Adam with the slowest decays that parameters allow agrees with double precision to the last digits of the
+ * weights; 1 - 0.999999 in single precision is off by 1.3 %. */
 static void test_slow_decays(void **state)
 {
     enum { N = 19, STEPS = 3000 };
     static const double decay[][2] = {{0.9, 0.999}, {0.9, 0.99999}, {0.9, 0.999999}, {0.999999, 0.999999}};
-    (void)state;
     for (size_t k = 0; k < sizeof decay / sizeof *decay; k++) {
         ds_random rng = ds_random_open(7, "decays", 0);
         const double b1 = decay[k][0], b2 = decay[k][1];
@@ -156,9 +144,4 @@ static void test_slow_decays(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_values),
-                                       cmocka_unit_test(test_slow_decays)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_same_bits, test_values, test_slow_decays)

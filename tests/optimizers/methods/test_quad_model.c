@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_quad_model.c - the quadratic through the best points: its least value inside and at the edge of its
- * ball, saddles, points that determine nothing, and which points it keeps. */
+/* test_quad_model.c - the quadratic through the best points: its minimum inside and on the surface of its
+ * ball, saddles, degenerate points, and which points it keeps. */
 #include "methods/cma/quad_model.h"
+#include "test.h"
 
 #include <diffsim/helper/random.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 12 };
 
@@ -78,10 +72,9 @@ static double distance(size_t n, const double *a, const double *b)
     return sqrt(square);
 }
 
-/* What is least where the ball reaches there. */
+/* The minimum, where the ball contains it. */
 static void test_minimum(void **state)
 {
-    (void)state;
     ds_random rng = ds_random_open(1, "minimum", 0);
     int inside = 0;
     for (size_t n = 1; n <= MOST; n++) {
@@ -113,10 +106,9 @@ static void test_minimum(void **state)
     assert_true(inside > 30);
 }
 
-/* Indefinite ones: no point of the ball, inside or on its surface, is lower. */
+/* Indefinite ones: no point in the ball or on its surface is lower. */
 static void test_ball(void **state)
 {
-    (void)state;
     ds_random rng = ds_random_open(2, "ball", 0);
     for (int k = 0; k < 40; k++) {
         size_t n = 2 + (size_t)k % 3;
@@ -148,11 +140,9 @@ static void test_ball(void **state)
     }
 }
 
-/* A saddle whose best point has no slope along the axis that falls: it goes to the edge of the ball along
- * it. */
+/* A saddle whose best point has no slope along the descending axis: the step goes to the surface along it. */
 static void test_saddle(void **state)
 {
-    (void)state;
     static const double points[6][2] = {{0, 0}, {1, 0}, {-1, 0}, {0.5, 0.5}, {0.5, -0.5}, {-0.5, 0.5}};
     quad_model q;
     double x[2];
@@ -165,10 +155,9 @@ static void test_saddle(void **state)
     quad_model_free(&q);
 }
 
-/* Points on a line, equal losses, a constant: nothing is proposed, and nothing but finite numbers. */
+/* Points on a line, equal losses, a constant: no proposal, and all numbers stay finite. */
 static void test_undetermined(void **state)
 {
-    (void)state;
     quad_model q;
     double x[3];
     assert_true(quad_model_init(&q, 3));
@@ -210,7 +199,6 @@ static int by_value(const void *a, const void *b)
 /* The best ones are kept, failures never. */
 static void test_keeps_best(void **state)
 {
-    (void)state;
     enum { N = 4, ALL = 200 };
     ds_random rng = ds_random_open(4, "keeps", 0);
     quad_model q;
@@ -235,14 +223,13 @@ static void test_keeps_best(void **state)
     quad_model_free(&q);
 }
 
-/* A search asks in every generation: it is answered by a new fit once in 0.9 k evaluations, also where the
- * last one promised nothing, and at once after a start. */
+/* A search requests a step every generation: it gets a new fit once in 0.9 k evaluations, also where the last
+ * one predicted no gain, and at once after a start. */
 static void test_pace(void **state)
 {
-    (void)state;
     enum { N = 6, GENERATION = 9, EVALUATIONS = 1000 };
     ds_random rng = ds_random_open(5, "pace", 0);
-    for (int bottom = 0; bottom < 2; bottom++) { /* the least point is among those that it has */
+    for (int bottom = 0; bottom < 2; bottom++) { /* the minimum is one of its points */
         quadratic f;
         quad_model q;
         double x[MOST];
@@ -269,11 +256,4 @@ static void test_pace(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_minimum),      cmocka_unit_test(test_ball),       cmocka_unit_test(test_saddle),
-        cmocka_unit_test(test_undetermined), cmocka_unit_test(test_keeps_best), cmocka_unit_test(test_pace),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_minimum, test_ball, test_saddle, test_undetermined, test_keeps_best, test_pace)

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_race.c - what the optimizer racer is made of: the doubt of gradients, local searches that go on by
- * it and can be paused, and the race between them. */
+/* test_race.c - the parts of the optimizer racer: the doubt of gradients, local searches that depend on it
+ * and can be paused, and the race between them. */
 #include "functions.h"
-
 #include "methods/race/race.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define MOST 64 /* rows of a generation */
 
@@ -33,7 +26,6 @@ static double doubt_of(size_t n, double (*f)(void *, size_t, const double *, dou
 /* Eigenvalues from 1 to 1e6, not separable. */
 static double stiff(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     double f = 0.0, sum = 0.0;
     for (size_t k = 0; k < n; k++) {
         sum += x[k];
@@ -59,20 +51,19 @@ static double liar(void *ctx, size_t n, const double *x, double *g)
 
 static void test_trust(void **state)
 {
-    (void)state;
     static const double a[4] = {0.9, -0.3, 0.2, 0.7}, b[4] = {-0.4, 0.5, 0.1, -0.9};
-    assert_true(doubt_of(4, stiff, a, b) < 1e-12); /* curvature raises no doubt, however long the step */
+    assert_true(doubt_of(4, stiff, a, b) < 1e-12); /* curvature causes no doubt, however long the step */
     assert_true(doubt_of(4, stairs, a, b) == 1.0);
     assert_true(doubt_of(4, liar, a, b) == 1.0);
-    assert_true(doubt_of(4, sphere, a, a) == 0.0); /* nothing was promised, nothing happened */
-    /* memory: of old steps 0.8^k is left */
+    assert_true(doubt_of(4, sphere, a, a) == 0.0); /* nothing was predicted, nothing happened */
+    /* memory: after k steps the weight is 0.8^k */
     trust t;
     trust_clear(&t);
     const double x = 1.0, y = 0.0, g = 1.0, zero = 0.0;
     trust_step(&t, 1, 0.8, &x, 1.0, &zero, &y, 0.0, &zero); /* doubt 1 */
     trust_step(&t, 1, 0.8, &x, 1.0, &g, &y, 0.0, &g);       /* doubt 0 */
     assert_true(fabs(trust_doubt(&t) - 0.8 / 1.8) < 1e-15);
-    trust_step(&t, 1, 0.8, &x, INFINITY, &g, &y, 0.0, &g); /* says nothing */
+    trust_step(&t, 1, 0.8, &x, INFINITY, &g, &y, 0.0, &g); /* no information */
     assert_int_equal(t.steps, 2);
 }
 
@@ -85,7 +76,7 @@ typedef struct told {
     int has_holes;                        /* are gradients bad? */
 } told;
 
-/* One call of a search: evaluates what it wants. */
+/* One call of a search: evaluates its request. */
 static void step(told *t, basin *b)
 {
     double loss[MOST], gradient[MOST * 10];
@@ -104,7 +95,7 @@ static void step(told *t, basin *b)
         outcome[i] = fails ? DS_EVAL_DIVERGED : DS_EVAL_OK;
         if (t->has_holes && with_gradient) {
             outcome[i] = DS_EVAL_BAD_GRAD;
-            memset(gradient + i * t->n, 0, t->n * sizeof *gradient); /* as the host answers then */
+            memset(gradient + i * t->n, 0, t->n * sizeof *gradient); /* as from the host */
         }
         t->gradients += with_gradient;
     }
@@ -144,7 +135,6 @@ static void go(told *t, basin *b, int64_t evaluations)
 /* Good gradients: quasi-Newton steps to the bottom of Rosenbrock's valley, no samples. */
 static void test_good_gradients(void **state)
 {
-    (void)state;
     told t = {.f = rosenbrock, .n = 5};
     basin *b = begun(5, &usual);
     go(&t, b, 150);
@@ -164,7 +154,6 @@ static void test_good_gradients(void **state)
 /* A bowl with ripples shorter than a step: leaps. */
 static double ripples_of(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     double f = 0.0;
     for (size_t k = 0; k < n; k++) {
         double z = x[k] - 0.1;
@@ -178,7 +167,6 @@ static double ripples_of(void *ctx, size_t n, const double *x, double *g)
 
 static void test_noisy_gradients(void **state)
 {
-    (void)state;
     told t = {.f = ripples_of, .n = 5};
     basin *b = begun(5, &usual);
     go(&t, b, 6);
@@ -190,11 +178,10 @@ static void test_noisy_gradients(void **state)
     basin_destroy(b);
 }
 
-/* A patient search follows Adam to the end of its descent where gradients are good, and L-BFGS-B
- * only then. */
+/* A patient search follows Adam to the end of its descent where gradients are good, and only then L-BFGS-B.
+ */
 static void test_patience(void **state)
 {
-    (void)state;
     static const double start[5] = {0.7, -0.6, 0.5, -0.8, 0.3};
     int64_t before[2] = {0, 0}; /* evaluations of the descent that comes first */
     for (int patient = 0; patient < 2; patient++) {
@@ -213,11 +200,10 @@ static void test_patience(void **state)
     assert_true(before[0] <= 6 && before[1] > 3 * before[0]);
 }
 
-/* A slope that jumps by more than a step gains, as where contacts change: gradients predict little, and the
- * descent falls all the same. It is not to be interrupted for samples. */
+/* A slope that jumps by more than a step gains, as where contacts change: gradients predict little, yet the
+ * descent makes progress. Samples must not interrupt it. */
 static double cliffs(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     double f = 0.0;
     for (size_t k = 0; k < n; k++) {
         f += x[k] + floor(x[k] / 0.1);
@@ -230,7 +216,6 @@ static double cliffs(void *ctx, size_t n, const double *x, double *g)
 
 static void test_stall(void **state)
 {
-    (void)state;
     told t = {.f = cliffs, .n = 1};
     basin_options options = usual;
     int64_t leaps[2];
@@ -245,10 +230,9 @@ static void test_stall(void **state)
     assert_true(leaps[0] > 0 && leaps[1] == 0);
 }
 
-/* Gradients of zero, or none at all: the caller is told that the search has turned, then samples alone. */
+/* Zero or missing gradients: the caller learns that the search has turned, then it only samples. */
 static void test_blind(void **state)
 {
-    (void)state;
     for (int has_gradient = 0; has_gradient < 2; has_gradient++) {
         basin_options options = usual;
         options.has_gradient = has_gradient;
@@ -270,11 +254,10 @@ static void test_blind(void **state)
     }
 }
 
-/* Gradients that are bad are as good as none: no point is asked for twice, samples take over. Small first
- * steps of descents say nothing about them. */
+/* Bad gradients are as good as none: no point is requested twice, samples take over. Small first steps of
+ * descents do not count against gradients. */
 static void test_bad_gradients(void **state)
 {
-    (void)state;
     basin_options options = usual;
     for (int small = 0; small < 2; small++) {
         options.lr = small ? 1e-3 : usual.lr;
@@ -291,10 +274,9 @@ static void test_bad_gradients(void **state)
     }
 }
 
-/* A search ends: at the bottom, and where every simulation fails. */
+/* A search ends at the bottom, and where every simulation fails. */
 static void test_ends(void **state)
 {
-    (void)state;
     told t = {.f = sphere, .n = 5};
     basin *b = begun(5, &usual);
     go(&t, b, 1000);
@@ -307,17 +289,16 @@ static void test_ends(void **state)
     basin_destroy(b);
     t = (told){.f = rosenbrock,
                .n = 5,
-               .failed_from = 20}; /* from some point on: it gives up in the end and keeps what it has */
+               .failed_from = 20}; /* from some point on: it finally gives up and keeps its best */
     b = begun(5, &usual);
     go(&t, b, 2000);
     assert_true(b->over && isfinite(b->best_loss));
     basin_destroy(b);
 }
 
-/* Paused and continued beside another, used again from the start: the same points. */
+/* Paused and continued alternately with another, and used again from the start: the same points. */
 static void test_pauses(void **state)
 {
-    (void)state;
     told t = {.f = ripples_of, .n = 4}, other = {.f = rosenbrock, .n = 4};
     basin *alone = begun(4, &usual), *paused = begun(4, &usual), *beside = begun(4, &usual);
     for (int i = 0; i < 60 && !alone->over; i++) {
@@ -340,10 +321,9 @@ static void test_pauses(void **state)
     basin_destroy(beside);
 }
 
-/* Promise: what the last doubling gained is expected once more. */
+/* Prediction: the gain of the last doubling is expected once more. */
 static void test_promise(void **state)
 {
-    (void)state;
     static const double losses[] = {10, 9, 8, 7, 6, 5};
     basin_options plain = usual;
     plain.trust = 0;
@@ -362,11 +342,10 @@ static void test_promise(void **state)
 
 /* ---- the race ---- */
 
-/* Bowls of another depth for each runner: which one a point belongs to is its first coordinate, which no
- * gradient moves. */
+/* Bowls with another depth for each runner; the first coordinate, which no gradient moves, selects the bowl.
+ */
 static double bowls(void *ctx, size_t n, const double *x, double *g)
 {
-    (void)ctx;
     double f = sphere(NULL, n - 1, x + 1, g ? g + 1 : NULL) + 5.0 * fabs(x[0]);
     if (g) {
         g[0] = 0.0;
@@ -404,7 +383,6 @@ static size_t run_race(const race_options *options, int64_t evaluations, int64_t
 
 static void test_race(void **state)
 {
-    (void)state;
     static int64_t spent[1000];
     race_options options = {.lanes = 4, .racing = 1, .first = 4, .keep = 2, .basin = usual};
     options.basin.trust = 0;
@@ -419,30 +397,15 @@ static void test_race(void **state)
     assert_true(good > 2 * bad && bad > 0);
     options.racing = 0;
     size_t all = run_race(&options, 600, spent);
-    assert_true(all < raced); /* each goes on to its end */
+    assert_true(all < raced); /* each continues to its end */
     options.racing = 1;
-    options.keep = 1e6; /* nobody goes on: every runner has its first rung alone */
+    options.keep = 1e6; /* no runner continues: each has only its first rung */
     assert_int_equal(run_race(&options, 640, spent), 640 / 4);
-    options.promise = 1; /* but for those that promise to beat all */
+    options.promise = 1; /* except those predicted to beat all */
     size_t entered = run_race(&options, 640, spent);
     print_message("# %d runners where those that promise the least loss go on\n", (int)entered);
     assert_true(entered < 640 / 4 - 10 && spent[0] > 2 * spent[4] && spent[15] > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trust),
-        cmocka_unit_test(test_good_gradients),
-        cmocka_unit_test(test_noisy_gradients),
-        cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_stall),
-        cmocka_unit_test(test_blind),
-        cmocka_unit_test(test_bad_gradients),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_promise),
-        cmocka_unit_test(test_race),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_trust, test_good_gradients, test_noisy_gradients, test_patience, test_stall, test_blind,
+          test_bad_gradients, test_ends, test_pauses, test_promise, test_race)

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_finite_difference.c - finite differences with a chosen step, on functions with known derivatives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <math.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "difference/finite_difference.h"
 #include "difference/gradient_claim.h"
+#include "test.h"
 
 static double smooth(void *ctx, const double *x, int *failed)
 {
@@ -20,7 +13,6 @@ static double smooth(void *ctx, const double *x, int *failed)
 
 static double kink(void *ctx, const double *x, int *failed)
 {
-    (void)ctx;
     *failed = 0;
     return fabs(x[0] - 3e-5) + x[1];
 }
@@ -39,7 +31,6 @@ static double rough(void *ctx, const double *x, int *failed)
 
 static double offset(void *ctx, const double *x, int *failed)
 {
-    (void)ctx;
     *failed = 0;
     return 1e6 + 1e-3 * x[0]; /* most digits are lost in the constant */
 }
@@ -96,7 +87,6 @@ static void central(void **state)
 {
     double x[] = {0.2, 0.4, 0.0}, before[3];
     int calls = 0, failed = 0;
-    (void)state;
     memcpy(before, x, sizeof x);
     const double want[] = {0.3 * exp(0.06) * sin(0.4), exp(0.06) * cos(0.4), 1e-3};
     double f = smooth(&calls, x, &failed);
@@ -116,7 +106,6 @@ static void one_sided_at_the_bounds(void **state)
 {
     double x[] = {-1, 1, 2};
     int calls = 0, failed = 0;
-    (void)state;
     const double want[] = {0.3 * exp(-0.3) * sin(1), exp(-0.3) * cos(1), 1e-3};
     double f = smooth(&calls, x, &failed);
     for (uint64_t i = 0; i < 3; i++) {
@@ -134,7 +123,6 @@ static void finer_than_a_kink(void **state)
 {
     /* The kink is 3e-5 away: the coarse step of 2e-4 straddles it, the finer ones agree on the slope -1. */
     double x[] = {0, 0};
-    (void)state;
     ds_quotient q = component(kink, NULL, 2, x, lower, upper, 0, 3e-5);
     assert_true(q.agreed);
     assert_true(fabs(q.value + 1) < 1e-8);
@@ -151,7 +139,6 @@ static void noise_is_admitted(void **state)
 {
     double x[] = {0.123, 0.456};
     int failed = 0;
-    (void)state;
     ds_quotient q = component(rough, NULL, 2, x, lower, upper, 0, rough(NULL, x, &failed));
     assert_false(q.agreed);
     assert_true(q.spread > 1e-6);
@@ -161,7 +148,6 @@ static void round_off_counts_as_agreement(void **state)
 {
     double x[] = {0.1, 0.1};
     int failed = 0;
-    (void)state;
     ds_quotient q = component(offset, NULL, 2, x, lower, upper, 0, offset(NULL, x, &failed));
     assert_true(q.agreed);
     assert_true(fabs(q.value - 1e-3) < 1e-4);
@@ -170,7 +156,6 @@ static void round_off_counts_as_agreement(void **state)
 static void failed_points_give_no_number(void **state)
 {
     double x[] = {0.0, 0.0}, radius = 1e-5;
-    (void)state;
     /* Steps 2e-4 and 2e-5 leave the radius, 2e-6 and 2e-7 agree. */
     ds_quotient q = component(fails_far_away, &radius, 2, x, lower, upper, 0, 0.0);
     assert_true(q.agreed && fabs(q.value - 2) < 1e-8);
@@ -192,7 +177,6 @@ static void along_a_direction(void **state)
 {
     double x[] = {0.2, 0.4, 0.0}, d[] = {1, -2, 0.5};
     int calls = 0, failed = 0;
-    (void)state;
     double want = 0.3 * exp(0.06) * sin(0.4) - 2 * exp(0.06) * cos(0.4) + 0.5e-3;
     const ds_around a = {smooth, &calls, 3, x, lower, upper, smooth(&calls, x, &failed), 0, 0};
     const ds_direction along = {d, 0, 3}, part = {d + 1, 1, 1};
@@ -208,7 +192,6 @@ static void claims_are_judged(void **state)
     static const double wrong[] = {1.001, 0.999, 1.1, 0, -1};
     double x[] = {0.2, 0.4, 0.0};
     int calls = 0, failed = 0;
-    (void)state;
     double f = smooth(&calls, x, &failed), slope = 0.3 * exp(0.06) * sin(0.4);
     calls = 0;
     assert_int_equal(look(smooth, &calls, 3, x, lower, upper, 0, f, slope).verdict, DS_SLOPE_AGREES);
@@ -224,7 +207,6 @@ static void claims_are_judged(void **state)
 static void kinks_are_judged(void **state)
 {
     double x[] = {3e-5, 0};
-    (void)state;
     for (double slope = -1; slope <= 1; slope += 0.5) {
         assert_int_equal(look(kink, NULL, 2, x, lower, upper, 0, 0, slope).verdict, DS_SLOPE_KINK);
     }
@@ -235,7 +217,6 @@ static void kinks_are_judged(void **state)
 /* The slope between jumps is right, although every step over a jump gives another one. */
 static void dense_jumps(void **state)
 {
-    (void)state;
     for (int k = 0; k < 100; k++) {
         double x[] = {0.013 * k - 0.62 + 3.7e-8};
         int failed = 0;
@@ -247,7 +228,6 @@ static void dense_jumps(void **state)
 static void single_precision(void **state)
 {
     int right = 0, wrong = 0, slightly = 0;
-    (void)state;
     for (int k = 0; k < 100; k++) {
         double x[] = {0.0123 * k - 0.6}, slope = 0;
         int failed = 0;
@@ -267,14 +247,12 @@ static void single_precision(void **state)
 /* A sum of a double-precision and a single-precision part: at the finest steps only the first is smooth. */
 static double mixed(void *ctx, const double *x, int *failed)
 {
-    (void)ctx;
     *failed = 0;
     return 0.1 * x[0] + (double)(0.02f * sinf(3.0f * (float)x[0]));
 }
 
 static void below_the_lattice(void **state)
 {
-    (void)state;
     for (int k = 0; k < 100; k++) {
         double x[] = {0.0123 * k - 0.6};
         int failed = 0;
@@ -289,7 +267,6 @@ static void fits_know_their_error(void **state)
     enum { COUNT = 32 };
     double t[COUNT] = {0}, f[COUNT] = {0};
     ds_slope_fit fit;
-    (void)state;
     assert_false(ds_slope_fit_make(DS_FIT_LEAST - 1, t, f, 0.1, &fit));
     for (int j = 0; j < COUNT; j++) {
         t[j] = 0.1 * (-1 + 2 * (j + 0.5) / COUNT);
@@ -313,7 +290,6 @@ static void small_errors_show_at_all_steps(void **state)
 {
     double x[] = {0.2, 0.4, 0.0};
     int calls = 0, failed = 0;
-    (void)state;
     double f = smooth(&calls, x, &failed), slope = 0.3 * exp(0.06) * sin(0.4) * 2;
     const ds_around a = {smooth, &calls, 3, x, lower, upper, f, 0, 0};
     for (int wrong = 0; wrong < 2; wrong++) {
@@ -330,7 +306,6 @@ static void small_errors_show_at_all_steps(void **state)
 
 static double sum(void *ctx, const double *x, int *failed)
 {
-    (void)ctx;
     *failed = 0;
     return x[0] + 2 * x[1];
 }
@@ -338,7 +313,6 @@ static double sum(void *ctx, const double *x, int *failed)
 /* Along x0 a slope at x1 = 0; elsewhere noise hides it. */
 static double hidden(void *ctx, const double *x, int *failed)
 {
-    (void)ctx;
     *failed = 0;
     return x[0] + (x[1] > -1 + 1e-5 ? 1e-2 * sin(1e15 * (x[0] + 1.001) * (2 + x[1])) : 0);
 }
@@ -346,7 +320,6 @@ static double hidden(void *ctx, const double *x, int *failed)
 /* The gradient of the sum, written so that it is wrong at a tie of x0 and x1. */
 static int tied(void *ctx, const double *x, double *grad)
 {
-    (void)ctx;
     grad[0] = x[0] != x[1];
     grad[1] = 2;
     return 1;
@@ -355,7 +328,6 @@ static int tied(void *ctx, const double *x, double *grad)
 /* Wrong at the bound of x0, wherever x1 is. */
 static int clamped(void *ctx, const double *x, double *grad)
 {
-    (void)ctx;
     grad[0] = x[0] > -1;
     grad[1] = 2;
     return 1;
@@ -364,7 +336,6 @@ static int clamped(void *ctx, const double *x, double *grad)
 /* Wrong everywhere. */
 static int wrong(void *ctx, const double *x, double *grad)
 {
-    (void)ctx, (void)x;
     grad[0] = 0.999;
     grad[1] = 2;
     return 1;
@@ -391,7 +362,6 @@ static int on_seam(ds_gradient_function *gradient, double x0, double x1)
 
 static void seams_are_no_faults(void **state)
 {
-    (void)state;
     assert_true(on_seam(tied, 0.25, 0.25));
     assert_true(on_seam(tied, -1, -1)); /* x1 leaves the bound, x0 does not */
     assert_false(on_seam(clamped, -1, 0.3));
@@ -402,24 +372,7 @@ static void seams_are_no_faults(void **state)
     assert_false(on_seam_of(hidden, wrong, -1, -1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(central),
-        cmocka_unit_test(one_sided_at_the_bounds),
-        cmocka_unit_test(finer_than_a_kink),
-        cmocka_unit_test(noise_is_admitted),
-        cmocka_unit_test(round_off_counts_as_agreement),
-        cmocka_unit_test(failed_points_give_no_number),
-        cmocka_unit_test(along_a_direction),
-        cmocka_unit_test(claims_are_judged),
-        cmocka_unit_test(kinks_are_judged),
-        cmocka_unit_test(dense_jumps),
-        cmocka_unit_test(single_precision),
-        cmocka_unit_test(below_the_lattice),
-        cmocka_unit_test(fits_know_their_error),
-        cmocka_unit_test(small_errors_show_at_all_steps),
-        cmocka_unit_test(seams_are_no_faults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(central, one_sided_at_the_bounds, finer_than_a_kink, noise_is_admitted,
+          round_off_counts_as_agreement, failed_points_give_no_number, along_a_direction, claims_are_judged,
+          kinks_are_judged, dense_jumps, single_precision, below_the_lattice, fits_know_their_error,
+          small_errors_show_at_all_steps, seams_are_no_faults)

@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_exchange.c - files for other programs, read back by the rules of their formats: arrays of a VTU by
- * their offsets and blocks, PLY and OBJ by their counts, samples of USD; positions are those of the
- * trajectory, surfaces of rigid shapes are closed and have their volume; episodes that break, folders that
- * cannot be written. */
+ * offsets and blocks, PLY and OBJ by counts, samples of USD. Positions are the trajectory's; surfaces of
+ * rigid shapes are closed and have their volume; episodes that diverge, folders that cannot be written. */
 #include "config.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <zlib.h>
 
 #include "base/text.h"
 #include "exchange/exchange.h"
 #include "exchange/series.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <zlib.h>
 
 typedef struct set {
     synthetic s;
@@ -179,7 +171,6 @@ static void check_vtu(const set *x, const char *path, uint64_t k)
 
 static void test_vtk(void **state)
 {
-    (void)state;
     set x;
     ds_error e = {0};
     size_t length;
@@ -208,7 +199,6 @@ static void test_vtk(void **state)
 
 static void test_ply(void **state)
 {
-    (void)state;
     set x;
     ds_error e = {0};
     size_t length;
@@ -244,7 +234,6 @@ static void test_ply(void **state)
 
 static void test_obj(void **state)
 {
-    (void)state;
     set x;
     ds_error e = {0};
     size_t length;
@@ -314,7 +303,6 @@ static size_t sample(const char *text, const char *prim, const char *name, int k
 
 static void test_usd(void **state)
 {
-    (void)state;
     set x;
     ds_error e = {0};
     size_t length;
@@ -343,7 +331,7 @@ static void test_usd(void **state)
         assert_int_equal(sample(text, "torus", "double3 xformOp:translate", k, v, 3), 3);
         assert_true(fabs(v[1] - at(&x, (uint64_t)k, SYN_TOOL)[1]) < 1e-14);
     }
-    /* What rests is said once, and a torus is a mesh. */
+    /* A body at rest is written once, and a torus is a mesh. */
     const char *goal = strstr(text, "def Points \"goal\"");
     assert_non_null(goal);
     assert_non_null(strstr(goal, "point3f[] points = ["));
@@ -374,8 +362,8 @@ static double volume(const ds_snapshot_body *body, const double *data)
                 a[2] * (b[0] * c[1] - b[1] * c[0])) /
                6;
     }
-    /* In a closed surface the numbers of the ends of directed edges add up to those of their starts, for any
-     * function of them: a sum of hashes of (from, to) equals that of (to, from). */
+    /* In a closed surface the end vertices of directed edges are the start vertices of others: a sum of
+     * hashes of (from, to) equals that of (to, from). */
     uint64_t forth = 0, back = 0;
     for (uint64_t i = 0; i < s.cells; i++) {
         for (int k = 0; k < 3; k++) {
@@ -399,7 +387,6 @@ static double volume(const ds_snapshot_body *body, const double *data)
 
 static void test_surfaces(void **state)
 {
-    (void)state;
     const double pi = acos(-1.0), r = 0.3, h = 1.1;
     /* Two copies, the second one turned and moved. */
     const double pose[14] = {0, 0, 0, 1, 0, 0, 0, 2, -1, 0.5, 0.5, 0.5, -0.5, 0.5};
@@ -421,11 +408,10 @@ static void test_surfaces(void **state)
     }
 }
 
-/* A vertex of the torus lies on it, wherever that is: its distance from the circle of its middle is its
- * minor radius. */
+/* A vertex of the torus lies on it, wherever it is: its distance from the central circle is the minor radius.
+ */
 static void test_places(void **state)
 {
-    (void)state;
     set x;
     ds_surface s;
     ds_error e = {0};
@@ -441,17 +427,16 @@ static void test_places(void **state)
                      up = xyz[3 * i + 1] - p[1];
         most = fmax(most, fabs(hypot(away, up) - 0.03));
     }
-    assert_true(most < 1e-7); /* the model is of floats */
+    assert_true(most < 1e-7); /* the model has single precision */
     free(xyz);
     ds_surface_clear(&s);
     close_set(&x);
 }
 
-/* ---- what can go wrong ---- */
+/* ---- errors ---- */
 
 static void test_errors(void **state)
 {
-    (void)state;
     ds_view_episodes *all;
     set x;
     ds_error e = {0};
@@ -463,12 +448,12 @@ static void test_errors(void **state)
         assert_int_equal(write[i]("/nowhere/a.xyz", all, &e), DS_EXIT_IO);
         assert_int_equal(strncmp(e.text, "/nowhere/a", 10), 0);
     }
-    /* The episode breaks at frame 4: four frames are left. */
+    /* The episode diverges at frame 4: four frames remain. */
     x.item.scene->body[SYN_SLAB].data[4 * 3 * SYN_POINTS + 11] = NAN;
     assert_int_equal(ds_exchange_ply(temporary_path(&x.t, "a.ply"), all, &e), 0);
     assert_int_equal(temporary_count(&x.t), 4);
     assert_int_equal(access(temporary_path(&x.t, "a-0003.ply"), R_OK), 0);
-    /* One that is nowhere from the beginning is left out, and the others have their numbers. */
+    /* A vertex that is never finite is left out, and the others keep their numbers. */
     x.item.scene->body[SYN_SLAB].data[7] = INFINITY;
     x.item.scene->body[SYN_SLAB].nonfinite = 2;
     x.item.scene->body[SYN_CLOTH].data[0] = NAN; /* both triangles have that corner */
@@ -488,7 +473,7 @@ static void test_errors(void **state)
     free(element);
     free(body);
     free(file);
-    /* Nothing is anywhere. */
+    /* No position is finite. */
     const uint64_t bodies = x.item.scene->bodies;
     x.item.scene->bodies = 1;
     for (size_t i = 0; i < SYN_POINTS; i++) {
@@ -506,11 +491,4 @@ static void test_errors(void **state)
     close_set(&x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vtk),      cmocka_unit_test(test_ply),
-                                       cmocka_unit_test(test_obj),      cmocka_unit_test(test_usd),
-                                       cmocka_unit_test(test_surfaces), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_errors)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_vtk, test_ply, test_obj, test_usd, test_surfaces, test_places, test_errors)

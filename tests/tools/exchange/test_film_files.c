@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_film_files.c - films: a PNG holds exactly the frames that were drawn, read by the chunks of its
- * specification, a WebP those that its own library decodes; which frames are shown, how long, and how large;
- * hard scenes and errors. */
+ * specification, a WebP those that its own library decodes; which frames are shown, for how long, in which
+ * size; hard scenes and errors. */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
-
-#include <math.h>
 #include <zlib.h>
+
 #ifdef FILM_WEBP
 #include <webp/demux.h>
 #endif
@@ -86,7 +81,7 @@ static void put_rows(unsigned char *data, uint32_t x, uint32_t y, uint32_t w, ui
     }
 }
 
-/* A PNG as its chunks tell it. */
+/* A PNG as described by its chunks. */
 typedef struct reader {
     unsigned char *packed; /* data of the frame that is being read */
     size_t size;
@@ -95,7 +90,7 @@ typedef struct reader {
     double seconds;
 } reader;
 
-/* The frame is complete: it is what the film draws. */
+/* The frame is complete: compares it with the film. */
 static void end_frame(reader *r, ds_film *film, uint32_t *drawn, size_t pixels)
 {
     ds_error e = {0};
@@ -113,7 +108,7 @@ static void end_frame(reader *r, ds_film *film, uint32_t *drawn, size_t pixels)
     r->size = 0;
 }
 
-/* Reads all chunks, compares all frames; returns how many there are, and how long it plays. */
+/* Reads all chunks and compares all frames; returns their number and the duration. */
 static uint32_t read_png(set *x, const char *path, double *seconds)
 {
     ds_error e = {0};
@@ -180,7 +175,6 @@ static uint32_t read_png(set *x, const char *path, double *seconds)
 
 static void test_animated_png(void **state)
 {
-    (void)state;
     set x;
     ds_error e = {0};
     double seconds;
@@ -204,7 +198,6 @@ static void test_animated_png(void **state)
 
 static void test_still(void **state)
 {
-    (void)state;
     set x;
     ds_error e = {0};
     double seconds;
@@ -223,7 +216,6 @@ static void test_still(void **state)
 
 static void test_webp(void **state)
 {
-    (void)state;
 #ifdef FILM_WEBP
     set x;
     ds_error e = {0};
@@ -258,7 +250,7 @@ static void test_webp(void **state)
                 square += v * v;
             }
         }
-        /* Peak signal to noise, in dB: what people take for the same picture. */
+        /* Peak signal-to-noise ratio in dB, at a level where people see the same image. */
         const double psnr = 10 * log10(255.0 * 255.0 * 3 * (double)pixels / (square + 1));
         assert_true(psnr > 32);
     }
@@ -280,7 +272,7 @@ static void test_webp(void **state)
 #endif
 }
 
-/* ---- what is shown ---- */
+/* ---- which frames are shown ---- */
 
 static ds_film_plan plan_of(set *x)
 {
@@ -294,7 +286,6 @@ static ds_film_plan plan_of(set *x)
 
 static void test_plan(void **state)
 {
-    (void)state;
     set x;
     open_set(&x, 2);
     x.all.options = (ds_view_options){0};
@@ -313,7 +304,7 @@ static void test_plan(void **state)
     x.item[0].scene->dt = 0.001;
     assert_int_equal(plan_of(&x).frames, SYN_FRAMES);
     x.all.options.fps = 2;
-    assert_int_equal(plan_of(&x).frames, 5); /* 0, 3, 6, 9, 10 in two seconds */
+    assert_int_equal(plan_of(&x).frames, 5); /* A rate changes the number of frames, not the duration. */
     /* A rate changes the number of pictures, not how long the episode takes. */
     x.item[0].scene->dt = 0.5;
     x.all.options.fps = 10;
@@ -357,7 +348,6 @@ static long differences(set *x, uint64_t i, const ds_view_options *other, uint64
 
 static void test_views(void **state)
 {
-    (void)state;
     set x;
     open_set(&x, 1);
     ds_view_options o = x.all.options;
@@ -385,11 +375,10 @@ static void test_views(void **state)
     close_set(&x);
 }
 
-/* ---- what can go wrong ---- */
+/* ---- errors ---- */
 
 static void test_hard(void **state)
 {
-    (void)state;
     set x;
     ds_error e = {0};
     double seconds;
@@ -414,10 +403,4 @@ static void test_hard(void **state)
     close_set(&x);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_animated_png), cmocka_unit_test(test_still),
-                                       cmocka_unit_test(test_webp),         cmocka_unit_test(test_plan),
-                                       cmocka_unit_test(test_views),        cmocka_unit_test(test_hard)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_animated_png, test_still, test_webp, test_plan, test_views, test_hard)

@@ -2,21 +2,15 @@
 /* test_check_clock.c - the clock of the conformance kit stops while others have the processor, so that the
  * coverage of a test does not depend on the load; it continues while sleeping, so that hangs are found. */
 #define _GNU_SOURCE 1
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "harness/check.h"
+#include "test.h"
+
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "harness/check.h"
 
 enum { OTHERS = 3 };
 
@@ -75,7 +69,6 @@ static void leave(pid_t others[OTHERS], const cpu_set_t *before)
 
 static void busy_machine(void **state)
 {
-    (void)state;
     pid_t others[OTHERS];
     cpu_set_t before;
     volatile double x = 1;
@@ -95,7 +88,6 @@ static void busy_machine(void **state)
 
 static void pause_counts(void **state)
 {
-    (void)state;
     const double before = ds_check_worked();
     rest(0.05);
     assert_true(ds_check_worked() - before >= 0.05);
@@ -104,7 +96,6 @@ static void pause_counts(void **state)
 /* For another process: if it computes next to others, a part of the time counts; if it sleeps, all of it. */
 static void of_another(void **state)
 {
-    (void)state;
     pid_t others[OTHERS];
     cpu_set_t before;
     ds_check_other busy, asleep;
@@ -124,9 +115,4 @@ static void of_another(void **state)
     assert_true(busy.spent < 0.7 * busy.all);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(busy_machine), cmocka_unit_test(pause_counts),
-                                       cmocka_unit_test(of_another)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(busy_machine, pause_counts, of_another)

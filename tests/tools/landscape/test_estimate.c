@@ -3,23 +3,16 @@
  * against values in closed form, and against the optimizer's own implementation of the mixture. */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "landscape/gradients.h"
 #include "methods/gradient/alpha_gradient.h"
+#include "test.h"
+#include "test.h"
+
+#include <diffsim/helper/random.h>
+#include <diffsim/helper/random.h>
 
 static void test_moments(void **state)
 {
-    (void)state;
     static const double z[4][2] = {{1, 10}, {2, 10}, {3, 14}, {6, 14}};
     double room[4];
     ds_moments m;
@@ -33,15 +26,14 @@ static void test_moments(void **state)
     assert_true(fabs(ds_moments_variance(&m) - 10) < 1e-14); /* 14/3 + 16/3 */
     ds_moments_begin(&m, 2, room);
     for (int i = 0; i < 4; i++) {
-        ds_moments_add(&m, z[i], 2); /* means of pairs: one sample scatters twice as much */
+        ds_moments_add(&m, z[i], 2); /* means of pairs: one sample has twice the variance */
     }
     assert_true(fabs(ds_moments_variance(&m) - 20) < 1e-14);
 }
 
-/* Whatever the numbers are: alpha in [0, 1], eps + alpha B <= gamma unless g0 is too uncertain. */
+/* For any numbers: alpha in [0, 1], eps + alpha B <= gamma unless g0 is too uncertain. */
 static void test_alpha(void **state)
 {
-    (void)state;
     ds_random r = ds_random_open(1, "alpha", 0);
     for (int i = 0; i < 20000; i++) {
         ds_alpha_rule rule = {DS_ALPHA_BIAS, exp(4 * ds_random_normal(&r)), exp(2 * ds_random_normal(&r)),
@@ -65,7 +57,7 @@ static void test_alpha(void **state)
         a = ds_alpha_choose(&rule, v1, v0, b, n, N);
         assert_true(fabs(a.alpha - free_alpha) < 1e-15 && a.which == DS_ALPHA_INSIDE);
     }
-    /* a step: the first order is certain, and wrong; gamma decides, not the variances */
+    /* a step: the first order is certain and wrong; gamma decides, not the variances */
     const ds_alpha_rule step = {DS_ALPHA_BIAS, 1.0, 1.0, 0.05, -1};
     ds_alpha a = ds_alpha_choose(&step, 0, 8.5, 2.0, 1, 100000);
     assert_true(a.which == DS_ALPHA_HIT && fabs(a.alpha - (1 - a.eps) / 2) < 1e-15);
@@ -75,11 +67,10 @@ static void test_alpha(void **state)
     assert_true(ds_alpha_choose(&step, 1, NAN, NAN, 1, 10).alpha >= 1);
 }
 
-/* The optimizer alphaorder has an implementation of its own, over blocks and pairs: the same samples, the
- * same answer. */
+/* The optimizer alphaorder has its own implementation, for blocks and pairs: the same samples, the same
+ * result. */
 static void test_both_implementations(void **state)
 {
-    (void)state;
     enum { N = 40, DIM = 3 };
     double w[N * DIM], grad[N * DIM], loss[N], work[(2 * N + 1) * DIM], g[DIM], room1[2 * DIM],
         room0[2 * DIM];
@@ -129,11 +120,10 @@ static void test_both_implementations(void **state)
     }
 }
 
-/* Of a linear loss a pair w, -w gives the slope times w^2 / s^2, whatever is taken off both losses; and one
- * whose mirror image has failed takes the others' mean. */
+/* For a linear loss a pair w, -w gives the slope times w^2 / s^2, whatever is subtracted from both losses. A
+ * pair whose mirror image failed takes the others' mean. */
 static void test_mean_of_others(void **state)
 {
-    (void)state;
     enum { N = 6 };
     const double w[N] = {0.3, -0.1, 0.7, -0.3, 0.1, -0.7}, s2 = 0.25;
     double loss[N], work[2 * N + 1], none, mean;
@@ -148,16 +138,15 @@ static void test_mean_of_others(void **state)
     assert_int_equal(alpha_gradient(&rule, NULL, &s, work, &mean, NULL), 1);
     assert_true(fabs(none - 3 * (0.09 + 0.01 + 0.49) / 3 / s2) < 1e-12 && fabs(mean - none) < 1e-12);
     loss[3] =
-        INFINITY; /* of the pair of w[0]: 3 (w[0] - the mean of the four others, 0) w[0] / s^2 is left */
+        INFINITY; /* of the pair of w[0] there remains 3 (w[0] - the mean of the four others, 0) w[0] / s^2 */
     assert_int_equal(alpha_gradient(&rule, NULL, &s, work, &mean, NULL), 1);
     assert_true(fabs(mean - 3 * (0.09 + 0.01 + 0.49) / 3 / s2) < 1e-12);
 }
 
-/* A slope that one sample in a hundred sees: without those the mean is 0, and the variance at least as the
- * lemma says. */
+/* A slope that one sample in a hundred sees: without those the mean is 0, and the variance at least that of
+ * the lemma. */
 static void test_empirical_bias(void **state)
 {
-    (void)state;
     enum { COUNT = 10000 };
     double *z = calloc(COUNT, sizeof *z), mean = 0, square = 0;
     for (int i = 0; i < COUNT; i += 100) {
@@ -173,7 +162,7 @@ static void test_empirical_bias(void **state)
     /* (0.99 * 2 - 0.01 * 2)^2 / 0.01 = 384.16, of a variance of 396 */
     assert_true(fabs(b.bound - 384.16) < 1e-6 && b.bound <= square - mean * mean);
     assert_int_equal(ds_empirical_bias_of(z, 10, 1, &mean, 0.05, &b), 0);
-    assert_true(isnan(b.delta)); /* ten samples know of no share of 5 % */
+    assert_true(isnan(b.delta)); /* ten samples cannot show a share of 5 % */
     free(z);
 }
 
@@ -181,7 +170,6 @@ static const ds_param *const schema[] = {DS_INT("T", "1", 0, 10, "", "steps"), N
 
 static void test_sweeps(void **state)
 {
-    (void)state;
     ds_sweep s[DS_SWEEPS_MAX];
     int count = 0;
     char why[DS_SWEEP_WHY];
@@ -219,15 +207,5 @@ static void test_sweeps(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_alpha),
-        cmocka_unit_test(test_both_implementations),
-        cmocka_unit_test(test_mean_of_others),
-        cmocka_unit_test(test_empirical_bias),
-        cmocka_unit_test(test_sweeps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_moments, test_alpha, test_both_implementations, test_mean_of_others, test_empirical_bias,
+          test_sweeps)

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_landscape.c - the measures of a landscape on functions whose answers are known. */
+/* test_landscape.c - the measures of a landscape on functions with known results, and slices through a box:
+ * the meaning of texts, positions of points, and the way back. */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "landscape/landscape_slice.h"
 #include "landscape/landscape_verdict.h"
+#include "test.h"
+
+/* ---- measures ---- */
 
 /* A function with its gradient on [-1, 1]^2, or on a line where the second variable is 0. */
 typedef double function(double x, double y, double *gx, double *gy);
@@ -75,14 +69,12 @@ static double rastrigin(double x, double y, double *gx, double *gy)
 
 static double step(double x, double y, double *gx, double *gy)
 {
-    (void)y;
     *gx = *gy = 0;
     return x > 0.101 ? 1 : 0;
 }
 
 static double ramp(double x, double y, double *gx, double *gy)
 {
-    (void)y;
     *gx = x > 0 ? 1 : 0;
     *gy = 0;
     return x > 0 ? x : 0;
@@ -106,8 +98,6 @@ static double exploding(double x, double y, double *gx, double *gy)
 
 static double flat(double x, double y, double *gx, double *gy)
 {
-    (void)x;
-    (void)y;
     *gx = *gy = 0;
     return 7;
 }
@@ -115,7 +105,6 @@ static double flat(double x, double y, double *gx, double *gy)
 /* Rises within teeth of 0.01, falls by 0.02 from each to the next. */
 static double saw(double x, double y, double *gx, double *gy)
 {
-    (void)y;
     *gx = 1;
     *gy = 0;
     return x - 0.02 * floor(x / 0.01);
@@ -123,7 +112,6 @@ static double saw(double x, double y, double *gx, double *gy)
 
 static void test_spread(void **state)
 {
-    (void)state;
     double v[] = {5, NAN, 1, 3, INFINITY, 2, 4};
     ds_spread s = ds_spread_of(v, 7);
     assert_int_equal(s.count, 5);
@@ -135,7 +123,6 @@ static void test_spread(void **state)
 
 static void test_bowl(void **state)
 {
-    (void)state;
     ds_landscape_measures m = measure_function(bowl, 101, 101);
     ds_verdict v;
     assert_true(fabs(m.loss.range - 2) < 1e-12 && fabs(m.loss.loss.min) < 1e-15);
@@ -163,7 +150,6 @@ static void test_bowl(void **state)
 
 static void test_rastrigin(void **state)
 {
-    (void)state;
     ds_landscape_measures m = measure_function(rastrigin, 101, 101);
     ds_verdict v;
     assert_int_equal(m.basins.basins, 121);
@@ -180,8 +166,7 @@ static void test_rastrigin(void **state)
     assert_non_null(strstr(v.advice, "121 basins: leaprefine, which leaps between them; not lbfgsb alone"));
     m.n = 5001; /* and leaprefine refuses more than 5000 */
     ds_verdict_make(&m, &v);
-    assert_non_null(
-        strstr(v.advice, "121 basins: racer, which restarts from many places; not lbfgsb alone"));
+    assert_non_null(strstr(v.advice, "121 basins: racer, which restarts from many places; not lbfgsb alone"));
     m.n = 2;
     m = measure_function(rastrigin, 1001, 1);
     assert_int_equal(m.basins.basins, 11);
@@ -194,7 +179,6 @@ static void test_rastrigin(void **state)
 static double wells_depth;
 static double wells(double x, double y, double *gx, double *gy)
 {
-    (void)y;
     *gx = *gy = NAN;
     return x < -0.5  ? -1 - 2 * x
            : x < 0   ? 2 * (x + 0.5)
@@ -204,7 +188,6 @@ static double wells(double x, double y, double *gx, double *gy)
 
 static void test_depth(void **state)
 {
-    (void)state;
     wells_depth = 0.005;
     ds_landscape_measures m = measure_function(wells, 201, 1);
     assert_int_equal(m.basins.minima, 2);
@@ -222,7 +205,6 @@ static void test_depth(void **state)
 
 static void test_step(void **state)
 {
-    (void)state;
     sheet s = make_sheet(step, 101, 51);
     ds_landscape_measures m = measure(&s);
     ds_pair pair[60];
@@ -238,7 +220,7 @@ static void test_step(void **state)
         assert_int_equal(pair[k].point, k * 101 + 55); /* 0.1; the next one is 0.12 */
     }
     assert_int_equal(ds_measure_steep(&s.f, 1, pair, 10), 10);
-    assert_true(pair[0].point / 101 < 6 && pair[9].point / 101 > 44); /* from all over */
+    assert_true(pair[0].point / 101 < 6 && pair[9].point / 101 > 44); /* from all parts of the grid */
     m.jump = (ds_jump_measure){51, m.loss.axis[0].pairs + m.loss.axis[1].pairs, 10, 10};
     ds_verdict_make(&m, &v);
     assert_true(v.jumps && v.plateaus && v.zero && v.rugged == 0);
@@ -254,7 +236,6 @@ static void test_step(void **state)
 
 static void test_plateau(void **state)
 {
-    (void)state;
     ds_landscape_measures m = measure_function(ramp, 101, 1);
     assert_int_equal(m.loss.axis[0].equal, 50);
     assert_int_equal(m.gradient.zero, 51);
@@ -264,7 +245,6 @@ static void test_plateau(void **state)
 
 static void test_wrong_way(void **state)
 {
-    (void)state;
     sheet s = make_sheet(wrong, 21, 21);
     ds_landscape_measures m = measure(&s);
     ds_verdict v;
@@ -294,7 +274,6 @@ static void test_wrong_way(void **state)
 
 static void test_exploding(void **state)
 {
-    (void)state;
     ds_landscape_measures m = measure_function(exploding, 21, 21);
     ds_verdict v;
     assert_int_equal(m.gradient.exploding, 21 * 21 - 1);
@@ -308,7 +287,6 @@ static void test_exploding(void **state)
 
 static void test_flat(void **state)
 {
-    (void)state;
     ds_landscape_measures m = measure_function(flat, 9, 9);
     ds_verdict v;
     ds_verdict_make(&m, &v);
@@ -328,7 +306,6 @@ static double drift(double x, double y, double *gx, double *gy)
 
 static void test_constant(void **state)
 {
-    (void)state;
     ds_landscape_measures m = measure_function(drift, 9, 9);
     ds_verdict v;
     assert_int_equal(m.gradient.exploding, 0);
@@ -346,7 +323,6 @@ static double hole(double x, double y, double *gx, double *gy)
 
 static void test_missing(void **state)
 {
-    (void)state;
     ds_landscape_measures m = measure_function(hole, 101, 101);
     assert_int_equal(m.basins.basins, 2);
     assert_true(fabs(m.basins.drain - 0.5) < 1e-12);
@@ -373,7 +349,7 @@ static void test_missing(void **state)
     m.not_measured = 1;
     ds_verdict_make(&m, &v);
     assert_non_null(strstr(v.words, "; gradients not measured"));
-    assert_string_equal(v.advice, ""); /* who has not looked cannot say */
+    assert_string_equal(v.advice, ""); /* without an evaluation there is no verdict */
     m.not_measured = 0;
     ds_verdict_make(&m, &v);
     assert_non_null(strstr(v.advice, "there are no gradients: racer or cmaes"));
@@ -402,7 +378,6 @@ static void punch(sheet *s, uint64_t points, uint32_t percent)
 /* A hole in the data is no ridge, and does not hide one. */
 static void test_holes(void **state)
 {
-    (void)state;
     static const uint64_t sides[][2] = {{21, 21}, {101, 101}, {1001, 1}};
     for (int k = 0; k < 3; k++) {
         sheet s = make_sheet(bowl, sides[k][0], sides[k][1]);
@@ -462,7 +437,6 @@ static ds_quality_measure quality(function *fun, int dims, double range)
 /* A small slope on a large loss, and a gradient of the wrong sign. */
 static double raised(double x, double y, double *gx, double *gy)
 {
-    (void)y;
     *gx = -0.3 * cos(3 * x);
     *gy = 0;
     return 1000 + 0.1 * sin(3 * x);
@@ -471,14 +445,12 @@ static double raised(double x, double y, double *gx, double *gy)
 /* Noise at every step: no two differences agree. */
 static double noisy(double x, double y, double *gx, double *gy)
 {
-    (void)y;
     *gx = *gy = 0;
     return sin(1e9 * x) + 0.5 * sin(3.7e8 * x * x);
 }
 
 static void test_quality(void **state)
 {
-    (void)state;
     for (int dims = 1; dims <= 2; dims++) {
         ds_quality_measure q = quality(rastrigin, dims, 80);
         assert_int_equal(q.judged, SAMPLES);
@@ -509,13 +481,227 @@ static void test_quality(void **state)
     assert_true(q.converged <= 2);
 }
 
-int main(void)
+/* ---- slices ---- */
+
+enum { N = 4 };
+static const double lower[N] = {-1, 0, -5, 10}, upper[N] = {1, 2, 5, 30}, start[N] = {0.5, 0.25, 1, 12};
+
+static ds_pool_env env_of(uint64_t n)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread),    cmocka_unit_test(test_bowl),      cmocka_unit_test(test_rastrigin),
-        cmocka_unit_test(test_depth),     cmocka_unit_test(test_step),      cmocka_unit_test(test_plateau),
-        cmocka_unit_test(test_wrong_way), cmocka_unit_test(test_exploding), cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_constant),  cmocka_unit_test(test_missing),   cmocka_unit_test(test_holes),
-        cmocka_unit_test(test_quality)};
-    return cmocka_run_group_tests_name("landscape", tests, NULL, NULL);
+    ds_pool_env e;
+    memset(&e, 0, sizeof e);
+    e.info.n = n;
+    e.lower = lower;
+    e.upper = upper;
+    e.x0 = start;
+    return e;
 }
+
+static ds_slice_text text_of(const char *axes, const char *range, const char *grid)
+{
+    return (ds_slice_text){axes, "", "", "", range, grid};
+}
+
+static int make(ds_slice_text text, uint64_t n, ds_slice *s, const char **key)
+{
+    ds_slice_plan plan;
+    ds_pool_env env = env_of(n);
+    ds_error e = {0, ""};
+    char why[160] = "";
+    *key = "";
+    int rc = ds_slice_parse(&text, &plan, key, why);
+    rc = rc != 0 ? rc : ds_slice_make(&plan, &text, "toy", &env, 5, s, key, why, &e);
+    assert_true(rc != -1 || (why[0] != '\0' && (*key)[0] != '\0'));
+    assert_true(rc <= 0 || e.text[0] != '\0');
+    return rc;
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        ds_slice_text text;
+        const char *key;
+    } cases[] = {
+        {{"0,1,2", "", "", "", "", ""}, "axes"},
+        {{"0,0", "", "", "", "", ""}, "axes"},
+        {{"-1", "", "", "", "", ""}, "axes"},
+        {{"4", "", "", "", "", ""}, "axes"},
+        {{"0,", "", "", "", "", ""}, "axes"},
+        {{",", "", "", "", "", ""}, "axes"},
+        {{"x", "", "", "", "", ""}, "axes"},
+        {{"0;1", "", "", "", "", ""}, "axes"},
+        {{"0", "", "", "", "1", ""}, "range"},
+        {{"0", "", "", "", "1:1", ""}, "range"},
+        {{"0", "", "", "", "0:nan", ""}, "range"},
+        {{"0", "", "", "", "0:inf", ""}, "range"},
+        {{"0", "", "", "", "0:1,0:1", ""}, "range"},
+        {{"0", "", "", "", "-2:1", ""}, "range"},
+        {{"0,1", "", "", "", "0:1,0:1,0:1", ""}, "range"},
+        {{"0", "", "", "", "", "2"}, "grid"},
+        {{"0", "", "", "", "", "5x5"}, "grid"},
+        {{"0,1", "", "", "", "", "5x"}, "grid"},
+        {{"0,1", "", "", "", "", "5x5x5"}, "grid"},
+        {{"0,1", "", "", "", "", "5000x5000"}, "grid"},
+        {{"0", "", "", "", "", "1e3"}, "grid"},
+        {{"", "start", "", "", "", ""}, "from"},
+        {{"", "", "start", "", "", ""}, "to"},
+        {{"", "start", "center", "center", "", ""}, "center"},
+        {{"", "start", "start", "", "", ""}, "to"},
+        {{"0,1", "start", "center", "", "", ""}, "axes"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        ds_slice s;
+        const char *key;
+        if (make(cases[k].text, N, &s, &key) != -1 || strcmp(key, cases[k].key) != 0) {
+            fail_msg("case %zu: key '%s', expected '%s'", k, key, cases[k].key);
+        }
+    }
+    ds_slice s;
+    const char *key;
+    assert_int_equal(make((ds_slice_text){"0,1", "", "", "/no/such/file", "", ""}, N, &s, &key),
+                     DS_EXIT_CONFIG);
+    assert_int_equal(make((ds_slice_text){"0,1", "", "", "random:x", "", ""}, N, &s, &key), DS_EXIT_USAGE);
+    assert_int_equal(make(text_of("0,1", "", ""), 1, &s, &key), -1);
+}
+
+/* Without names a variable has only its number; with names both are accepted. */
+static void test_names(void **state)
+{
+    static const double low[2] = {-1, -1}, high[2] = {1, 1}, x0[2] = {0, 0};
+    ds_named_variable names[2];
+    ds_pool_env named = {.info = {.n = 2}, .lower = low, .upper = high, .x0 = x0, .variables = names};
+    const ds_slice_text text = text_of("push.y,push.x", "", "3x3");
+    ds_slice_plan plan;
+    ds_slice s;
+    const char *key = "";
+    char why[160] = "", breach[DS_VARIABLE_WHY];
+    ds_error e = {0};
+    assert_int_equal(ds_variable_set(&names[0], "push.x", "N", "push", 0, breach), 0);
+    assert_int_equal(ds_variable_set(&names[1], "push.y", "", "push", 0, breach), 0);
+    assert_int_equal(ds_slice_parse(&text, &plan, &key, why), 0);
+    assert_int_equal(ds_slice_make(&plan, &text, "toy", &named, 5, &s, &key, why, &e), 0);
+    assert_true(s.variable[0] == 1 && s.variable[1] == 0);
+    assert_string_equal(s.label[0], "variable 1: push.y");
+    assert_string_equal(s.label[1], "variable 0: push.x [N]");
+    ds_slice_free(&s);
+    named.variables = NULL;
+    assert_int_equal(ds_slice_make(&plan, &text, "toy", &named, 5, &s, &key, why, &e), -1);
+    assert_string_equal(key, "axes");
+    assert_string_equal(
+        why, "there is no variable 'push.y': the variables of this environment have no names, use numbers");
+}
+
+static void test_variables(void **state)
+{
+    ds_slice s;
+    const char *key;
+    double c[2], x[N];
+    assert_int_equal(make(text_of("", "", ""), N, &s, &key), 0);
+    assert_true(s.dims == 2 && s.count[0] == 101 && s.count[1] == 101);
+    ds_slice_free(&s);
+    assert_int_equal(make(text_of("", "", ""), 1, &s, &key), 0);
+    assert_true(s.dims == 1 && s.count[0] == 1001 && s.count[1] == 1);
+    ds_slice_free(&s);
+    assert_int_equal(make(text_of("3,1", "", "5x3"), N, &s, &key), 0);
+    assert_int_equal(ds_slice_points(&s), 15);
+    ds_slice_grid(&s, 14, c);
+    assert_true(c[0] >= 30 && c[0] <= 30 && c[1] >= 2 && c[1] <= 2);
+    ds_slice_grid(&s, 6, c); /* second column, second row */
+    assert_true(fabs(c[0] - 15) < 1e-12 && fabs(c[1] - 1) < 1e-12);
+    assert_int_equal(ds_slice_x(&s, c, x), 1);
+    assert_true(fabs(x[0] - 0.5) + fabs(x[1] - 1) + fabs(x[2] - 1) + fabs(x[3] - 15) < 1e-12);
+    double back[2];
+    x[0] = -1; /* off the slice by 1.5 of 2 */
+    double distance = ds_slice_project(&s, x, back);
+    assert_true(fabs(back[0] - 15) + fabs(back[1] - 1) < 1e-9 && fabs(distance - 0.75 / 2) < 1e-12);
+    const double g[N] = {1, 20, 300, 4000};
+    ds_slice_gradient(&s, g, c);
+    assert_true(fabs(c[0] - 4000) < 1e-9 && fabs(c[1] - 20) < 1e-12);
+    c[0] = 31;
+    c[1] = 1;
+    assert_int_equal(ds_slice_x(&s, c, x), 0);
+    ds_slice_free(&s);
+}
+
+static void test_line(void **state)
+{
+    ds_slice s;
+    const char *key;
+    double c[2] = {0, 0}, x[N];
+    assert_int_equal(make((ds_slice_text){"", "start", "random:3", "", "", "11"}, N, &s, &key), 0);
+    assert_true(s.dims == 1 && s.count[0] == 11);
+    assert_int_equal(ds_slice_x(&s, c, x), 1);
+    assert_memory_equal(x, start, sizeof x);
+    ds_slice_free(&s);
+    assert_int_equal(make((ds_slice_text){"2", "start", "center", "", "0:1,-1:1", "11"}, N, &s, &key), 0);
+    assert_int_equal(s.dims, 2);
+    c[0] = 1;
+    c[1] = 0.5;
+    assert_int_equal(ds_slice_x(&s, c, x), 1);
+    assert_true(fabs(x[0]) + fabs(x[1] - 1) + fabs(x[2] - 0.5) + fabs(x[3] - 20) < 1e-12);
+    double back[2];
+    assert_true(ds_slice_project(&s, x, back) < 1e-12);
+    assert_true(fabs(back[0] - 1) + fabs(back[1] - 0.5) < 1e-9);
+    ds_slice_free(&s);
+}
+
+static void test_random(void **state)
+{
+    ds_slice s, t;
+    const char *key;
+    double x[N], ab = 0;
+    ds_slice_text text = {"random,random", "", "", "center", "", "21"};
+    assert_int_equal(make(text, N, &s, &key), 0);
+    assert_int_equal(make(text, N, &t, &key), 0);
+    for (int i = 0; i < N; i++) {
+        double w = upper[i] - lower[i];
+        ab += s.dir[0][i] / w * (s.dir[1][i] / w);
+        assert_true(s.dir[0][i] <= t.dir[0][i] && s.dir[0][i] >= t.dir[0][i]);
+    }
+    assert_true(fabs(ab) < 1e-12); /* orthogonal in widths of the box */
+    int touches = 0;
+    for (uint64_t k = 0; k < ds_slice_points(&s); k++) {
+        double c[2];
+        ds_slice_grid(&s, k, c);
+        assert_int_equal(ds_slice_x(&s, c, x), 1); /* the whole square fits */
+        for (int i = 0; i < N; i++) {
+            touches += x[i] - lower[i] < 1e-9 || upper[i] - x[i] < 1e-9;
+        }
+    }
+    assert_true(touches > 0);
+    ds_slice_free(&s);
+    ds_slice_free(&t);
+}
+
+/* The derivative along a direction is that of the loss along it. */
+static void test_gradient(void **state)
+{
+    ds_slice s;
+    const char *key;
+    ds_slice_text text = {"random,1", "", "", "", "", "5"};
+    assert_int_equal(make(text, N, &s, &key), 0);
+    double c[2] = {0.01, 0.3}, x[N], g[N], out[2];
+    for (int a = 0; a < 2; a++) {
+        double f[2];
+        for (int side = 0; side < 2; side++) {
+            double d[2] = {c[0], c[1]};
+            d[a] += side == 0 ? -1e-6 : 1e-6;
+            assert_int_equal(ds_slice_x(&s, d, x), 1);
+            f[side] = 0;
+            for (int i = 0; i < N; i++) {
+                f[side] += (i + 1) * x[i] * x[i];
+            }
+        }
+        ds_slice_x(&s, c, x);
+        for (int i = 0; i < N; i++) {
+            g[i] = 2 * (i + 1) * x[i];
+        }
+        ds_slice_gradient(&s, g, out);
+        assert_true(fabs(out[a] - (f[1] - f[0]) / 2e-6) < 1e-6 * fmax(1, fabs(out[a])));
+    }
+    ds_slice_free(&s);
+}
+
+RUN_TESTS(test_spread, test_bowl, test_rastrigin, test_depth, test_step, test_plateau, test_wrong_way,
+          test_exploding, test_flat, test_constant, test_missing, test_holes, test_quality, test_refused,
+          test_names, test_variables, test_line, test_random, test_gradient)

@@ -5,19 +5,9 @@
 #include "methods/rl/actor_critic.h"
 #include "methods/rl/policy_file.h"
 #include "methods/rl/soft_actor_critic.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "policy/npz_read.h"
 #include "policy/policy.h"
-#include "host.h"
+#include "test.h"
 
 enum { OBS = 5, ACT = 3, FEATURES = OBS + 1, HORIZON = 40, TRIES = 50 };
 
@@ -211,7 +201,6 @@ static void compare(learner *l)
 
 static void test_same_network(void **state)
 {
-    (void)state;
     for (int k = 0; k < 12; k++) {
         learner l;
         learner_open(&l, k % 3 != 0);
@@ -228,7 +217,6 @@ static void test_same_network(void **state)
 /* Random actions have the mean and deviation of those of the optimizer. */
 static void test_noise(void **state)
 {
-    (void)state;
     for (int sde = 0; sde < 2; sde++) {
         enum { DRAWS = 20000 };
         learner l;
@@ -314,7 +302,6 @@ static void formula(const ds_npz_reader *z, const double *obs, double t, double 
 
 static void test_formula(void **state)
 {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         learner l;
         ds_policy p;
@@ -352,7 +339,6 @@ static void test_texts(void **state)
 {
     learner l;
     ds_policy p;
-    (void)state;
     learner_open(&l, 1);
     learn_ppo(&l, MLP_TANH, 0, 1);
     l.files.env_settings = "path = /home/m\xc3\xbcller/\xe2\x82\xac/\xf0\x9f\x98\x80.npy\nn = 3\n";
@@ -503,7 +489,6 @@ static void test_wrong_files(void **state)
     ds_npz_memory z;
     ds_policy p;
     ds_error e = {0, ""};
-    (void)state;
     make_small(&z, NULL);
     assert_int_equal(ds_policy_parse(&p, copy_of(&z), z.bytes, "f.npz", &e), 0);
     ds_policy_free(&p);
@@ -528,7 +513,6 @@ static void test_check(void **state)
     ds_policy p;
     ds_error e = {0, ""};
     ds_env_facts env = {.steps = {.horizon = 10, .n_act = 1, .n_obs = 2}};
-    (void)state;
     make_small(&z, NULL);
     assert_int_equal(ds_policy_parse(&p, copy_of(&z), z.bytes, "f.npz", &e), 0);
     assert_int_equal(ds_policy_check(&p, "tube", &env, &e), 0);
@@ -544,12 +528,4 @@ static void test_check(void **state)
     ds_npz_free(&z);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_network), cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_formula),      cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_wrong_files),  cmocka_unit_test(test_check),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_same_network, test_noise, test_formula, test_texts, test_wrong_files, test_check)

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_render.c - plots and rendered pictures: files are what they say, show something, and hard inputs do
- * no harm. */
+/* test_render.c - plots and rendered images: files have their formats, images are not blank, and hard inputs
+ * do no harm. */
 #include "config.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <cairo.h>
 
 #include "base/file.h"
 #include "plot/canvas.h"
@@ -22,6 +13,9 @@
 #include "snapshot/snapshot.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <cairo.h>
 
 /* Share of the pixels of a PNG that are not white; checks its size where width > 0. */
 static double ink(const char *path, int width, int height)
@@ -118,7 +112,6 @@ static void plot(temporary *t, const ds_convergence *run, const char *expected)
 
 static void test_convergence(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     enum { MANY = 1000000 };
@@ -177,7 +170,6 @@ static void test_convergence(void **state)
 
 static void test_scale(void **state)
 {
-    (void)state;
     static const double ranges[][2] = {{0, 1},      {-1, 1},      {1e-12, 1},      {1, 1},
                                        {0, 0},      {-5, -5},     {1e-240, 1e240}, {-1e250, 1e250},
                                        {3, 3.0001}, {-1e-9, 1e9}, {1e15, 1e15 + 4}};
@@ -248,7 +240,6 @@ static void best(temporary *t, const ds_snapshot *d, int width, double least, do
 
 static void test_best(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     synthetic s;
@@ -286,7 +277,7 @@ static cairo_surface_t *flat_picture(const ds_snapshot *d, uint64_t k, uint32_t 
     return s;
 }
 
-/* Pixels that the ways of the bodies change. */
+/* Pixels that the trajectories of the bodies change. */
 static int pixels_of_traces(const ds_snapshot *d, uint64_t k)
 {
     cairo_surface_t *without = flat_picture(d, k, DS_RENDER_SCENE);
@@ -301,10 +292,9 @@ static int pixels_of_traces(const ds_snapshot *d, uint64_t k)
     return changed;
 }
 
-/* A flat scene keeps many frames for its picture and shows ways in it; others keep three. */
+/* A flat scene keeps many frames for its image and shows trajectories; other scenes keep three. */
 static void test_traces(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     ds_snapshot *d = NULL;
@@ -332,10 +322,10 @@ static ds_status frame_of_balls(void *self, uint64_t k, uint64_t b, uint64_t cap
     return DS_OK;
 }
 
-/* A scene of few rigid bodies keeps as many frames as a flat one, and shows the way of those that move. */
+/* A scene of few rigid bodies keeps as many frames as a flat one and shows the trajectories of those that
+ * move. */
 static void test_traces_in_the_round(void **state)
 {
-    (void)state;
     enum { W = 160, H = 120 };
     static uint32_t pixels[2][W * H];
     ds_error e = {0};
@@ -373,10 +363,10 @@ static void test_traces_in_the_round(void **state)
     ds_snapshot_free(d);
 }
 
-/* A point of the world is where ds_render() draws it: a ball there is in the middle of what it changes. */
+/* ds_render() draws a point of the world where the projection says: a ball there is in the middle of the
+ * changed pixels. */
 static void test_projection(void **state)
 {
-    (void)state;
     enum { W = 320, H = 240 };
     static uint32_t pixels[2][W * H];
     ds_error e = {0};
@@ -410,10 +400,9 @@ static void test_projection(void **state)
     ds_snapshot_free(d);
 }
 
-/* Bodies of as many marks as there are targets are pairs. */
+/* With as many marked bodies as targets they form pairs. */
 static void test_pairs(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     ds_snapshot *d = collect(&s);
@@ -429,14 +418,13 @@ static void test_pairs(void **state)
     mark->count = 4;
     assert_int_equal(ds_overlay_has_pairs(d), 1);
     mark->count = 1;
-    target->count = 20; /* as they were made */
+    target->count = 20; /* as created */
     ds_snapshot_free(d);
 }
 
-/* Long captions go on in another line: the picture gets higher, no text is cut. */
+/* Long captions wrap: the image grows and no text is cut. */
 static void test_long_captions(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     synthetic s;
@@ -467,7 +455,7 @@ static void test_long_captions(void **state)
     temporary_close(&t);
 }
 
-/* How many pixels a ball in the middle of the slab changes, for a slab of that clearness. */
+/* Number of pixels that a ball inside the slab changes, for a slab of this transparency. */
 static int pixels_of_ball(double clearness)
 {
     enum { W = 160, H = 120 };
@@ -496,16 +484,15 @@ static int pixels_of_ball(double clearness)
     return changed;
 }
 
-/* What is inside of a clear body shows. */
+/* The inside of a transparent body is visible. */
 static void test_clear(void **state)
 {
-    (void)state;
     int opaque = pixels_of_ball(0), clear = pixels_of_ball(0.5);
     print_message("# the ball changes %d pixels in an opaque slab, %d in a clear one\n", opaque, clear);
     assert_true(clear > 60 && clear > 5 * opaque);
 }
 
-/* Draws a scene small, in the round and flat; only that it ends well is of interest. */
+/* Draws a small perspective and a flat image; it must only succeed. */
 static void draw_small(ds_snapshot *d)
 {
     enum { W = 96, H = 72 };
@@ -524,7 +511,6 @@ static void draw_small(ds_snapshot *d)
 /* Bodies of every shape; positions that are not finite or far away; boxes without depth. */
 static void test_hard_scenes(void **state)
 {
-    (void)state;
     synthetic s;
     synthetic_init(&s);
     static const uint32_t shapes[] = {DS_BODY_SPHERE, DS_BODY_CAPSULE, DS_BODY_CYLINDER, DS_BODY_TORUS,
@@ -561,7 +547,6 @@ static void test_hard_scenes(void **state)
 
 static void test_render_depends_on_frame(void **state)
 {
-    (void)state;
     enum { W = 120, H = 90 };
     static uint32_t a[W * H], b[W * H], c[W * H];
     synthetic s;
@@ -585,7 +570,6 @@ static void test_render_depends_on_frame(void **state)
 
 static void test_best_x(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     enum { N = 5000 };
@@ -610,11 +594,9 @@ static void test_best_x(void **state)
     temporary_close(&t);
 }
 
-/* Names stand below the bars where they have room: more ink than numbers, and of 30 the same picture as
- * without. */
+/* Names are below the bars where they fit: more ink than numbers; 30 names give the same image as none. */
 static void test_bar_names(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     double x[30] = {0}, lower[30], upper[30], drawn[2][2];
@@ -641,7 +623,6 @@ static void test_bar_names(void **state)
 
 static void test_errors(void **state)
 {
-    (void)state;
     temporary t;
     temporary_open(&t);
     synthetic s;
@@ -670,23 +651,6 @@ static void test_errors(void **state)
     temporary_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convergence),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_clear),
-        cmocka_unit_test(test_best),
-        cmocka_unit_test(test_traces),
-        cmocka_unit_test(test_traces_in_the_round),
-        cmocka_unit_test(test_projection),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_long_captions),
-        cmocka_unit_test(test_hard_scenes),
-        cmocka_unit_test(test_render_depends_on_frame),
-        cmocka_unit_test(test_best_x),
-        cmocka_unit_test(test_bar_names),
-        cmocka_unit_test(test_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_convergence, test_scale, test_clear, test_best, test_traces, test_traces_in_the_round,
+          test_projection, test_pairs, test_long_captions, test_hard_scenes, test_render_depends_on_frame,
+          test_best_x, test_bar_names, test_errors)

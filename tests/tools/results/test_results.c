@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_results.c - the reader of result folders: what is a run, its names, and its curve; with ROWS
- * evaluations per run (the slow version has 1e6, and a limit of time). */
+/* test_results.c - the reader of result folders: which folders are runs, their names and curves; with ROWS
+ * evaluations per run (the slow version has 1e6 and a time limit). */
 #include "config.h"
-
-#include <ftw.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "results/results.h"
 #include "store/run_folder.h"
 #include "store/store.h"
 #include "temporary.h"
+#include "test.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #ifndef ROWS
 #define ROWS 3000
@@ -76,7 +68,6 @@ static void write_text(const char *folder, const char *name, const char *text)
 static int set_up(void **state)
 {
     char folder[400];
-    (void)state;
     temporary_open(&place);
     snprintf(folder, sizeof(folder), "%s/exp/ana2/rand@lr=1/seed-7", top);
     make_store(folder);
@@ -87,7 +78,7 @@ static int set_up(void **state)
     snprintf(folder, sizeof(folder), "%s/exp", top);
     write_text(folder, "bench.ini", "");
     snprintf(folder, sizeof(folder), "%s/plain", top);
-    if (mkdir(folder, 0777) == 0) { /* a run that was killed: there is a store, and no summary */
+    if (mkdir(folder, 0777) == 0) { /* a killed run: a store without a summary */
         char from[500], to[500];
         snprintf(from, sizeof(from), "%s/exp/ana2/rand@lr=1/seed-7/run.sqlite", top);
         snprintf(to, sizeof(to), "%s/run.sqlite", folder);
@@ -98,15 +89,11 @@ static int set_up(void **state)
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-    (void)st;
-    (void)type;
-    (void)at;
     return remove(path);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -115,14 +102,13 @@ static void finds_runs(void **state)
     ds_run_results r;
     ds_error e = {0, ""};
     const char *folders[] = {top};
-    (void)state;
     assert_int_equal(ds_results_read(folders, 1, &r, &e), 0);
     assert_int_equal(r.count, 2);
     assert_string_equal(r.item[0].env, "ana2");
     assert_string_equal(r.item[0].opt, "rand@lr=1");
     assert_string_equal(r.item[0].env_id, "analytic");
     assert_int_equal(r.item[0].seed, 7);
-    assert_int_equal(r.item[0].evaluations, ROWS); /* of the store, whatever the summary says */
+    assert_int_equal(r.item[0].evaluations, ROWS); /* from the store, not the summary */
     double best = (double)INFINITY;
     for (uint64_t id = 1; id <= ROWS; id++) {
         best = fmin(best, loss_at(id));
@@ -142,7 +128,6 @@ static void refuses_empty_folders(void **state)
     ds_run_results r;
     ds_error e = {0, ""};
     char empty[400];
-    (void)state;
     snprintf(empty, sizeof(empty), "%s/empty", top);
     assert_int_equal(mkdir(empty, 0777), 0);
     const char *folders[] = {empty};
@@ -160,7 +145,6 @@ static void reads_curves(void **state)
     struct timespec a, b;
     double best = (double)INFINITY;
     size_t k = 0;
-    (void)state;
     snprintf(folder, sizeof(folder), "%s/plain", top);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
     assert_int_equal(ds_curve_read(folder, &c, &e), 0);
@@ -187,12 +171,4 @@ static void reads_curves(void **state)
     ds_curve_clear(&c);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_runs),
-        cmocka_unit_test(refuses_empty_folders),
-        cmocka_unit_test(reads_curves),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS_WITH(set_up, tear_down, finds_runs, refuses_empty_folders, reads_curves)

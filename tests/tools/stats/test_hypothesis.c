@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hypothesis.c - intervals, rank tests, scores and running times against values of SciPy 1.x on the same
  * samples, and against results that can be counted by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "stats/aggregate.h"
-#include "stats/sample.h"
 #include "stats/hypothesis.h"
+#include "stats/sample.h"
+#include "test.h"
 
 static const double x[10] = {0.31, 1.42, 0.77, 2.05, 1.11, 0.58, 3.4, 0.92, 1.63, 0.49};
 static const double y[10] = {1.9, 2.2, 0.81, 3.1, 2.75, 1.05, 4.2, 1.77, 2.6, 0.66};
@@ -28,7 +20,6 @@ static void close_to(double value, double want, double relative)
 
 static void distributions(void **state)
 {
-    (void)state;
     same(ds_student_quantile(0.95, 9), 1.833112932656237);
     same(ds_student_quantile(0.975, 9), 2.262157162798205);
     same(ds_student_quantile(0.999, 2.5), 13.82219311086596);
@@ -51,7 +42,6 @@ static void distributions(void **state)
 
 static void samples(void **state)
 {
-    (void)state;
     double sorted[40];
     memcpy(sorted, x, sizeof x);
     ds_sample_sort(sorted, 10);
@@ -81,14 +71,13 @@ static void samples(void **state)
     assert_true(isinf(ds_sample_mean(failed, 3)) && ds_sorted_quantile(failed, 3, 0.5) == 2);
     assert_true(isinf(ds_sorted_quantile(failed, 3, 1)) && isinf(ds_student_interval(failed, 3, 0.9).high));
     assert_true(isnan(ds_sample_mean(x, 0)));
-    /* One value says nothing about spread. */
+    /* One value has no spread. */
     t = ds_student_interval(x, 1, 0.9);
     assert_true(isnan(t.low) && isnan(t.high) && isnan(ds_sample_sd(x, 1)));
 }
 
 static void bootstrap(void **state)
 {
-    (void)state;
     /* Means of 40 resamples of x, drawn by SciPy, and its intervals from them. */
     static const double drawn[40] = {1.518, 1.081, 1.148, 1.164,
                                      1.311, 1.244, 1.112, 1.664,
@@ -131,7 +120,6 @@ static void bootstrap(void **state)
 
 static void rank_tests(void **state)
 {
-    (void)state;
     ds_mann_whitney t = ds_mann_whitney_test(x, 10, y, 10);
     assert_true(t.exact && t.u == 74);
     same(t.p, 0.07525601333650869);
@@ -185,7 +173,6 @@ static void rank_tests(void **state)
 
 static void scores(void **state)
 {
-    (void)state;
     assert_true(ds_normal_score(10, 10, 2) == 0 && ds_normal_score(2, 10, 2) == 1 &&
                 ds_normal_score(6, 10, 2) == 0.5);
     assert_true(ds_normal_score(INFINITY, -INFINITY, INFINITY) == 0 && ds_normal_score(INFINITY, 3, 3) == 0);
@@ -222,10 +209,9 @@ static void scores(void **state)
     same(ds_performance_profile(task, 4, 0), 1);
 }
 
-/* With few runs: what can be shown at all, and intervals that do not pretend. SciPy 1.17. */
+/* With few runs: the limits of significance, and intervals wide enough. SciPy 1.17. */
 static void few_runs(void **state)
 {
-    (void)state;
     same(ds_mann_whitney_least_p(3, 3), 0.1);
     same(ds_mann_whitney_least_p(5, 5), 0.007936507936507936);
     same(ds_mann_whitney_least_p(4, 7), 0.006060606060606061);
@@ -251,7 +237,7 @@ static void few_runs(void **state)
     ds_probability_of_improvement(a, b, 4, 0.95, &p, &i);
     assert_true(p == 1 && i.high == 1);
     same(i.low, 1 - 0.5 * (1 - 0.5010187607014931));
-    /* One run each says nothing. */
+    /* One run each shows nothing. */
     const ds_runs one = {low, 1}, other = {high, 1};
     ds_probability_of_improvement(&one, &other, 1, 0.95, &p, &i);
     assert_true(p == 1 && isnan(i.low));
@@ -279,7 +265,6 @@ static void few_runs(void **state)
 
 static void several_tasks(void **state)
 {
-    (void)state;
     /* One task is the test of Mann and Whitney. */
     const ds_runs x1 = {x, 10}, y1 = {y, 10};
     ds_stratified t = ds_stratified_test(&x1, &y1, 1);
@@ -320,7 +305,6 @@ static void friedman(void **state)
                                            {.972, .981, .9751, .975}, {.957, .978, .946, .970}};
     double value[14 * 4], rank[4];
     ds_friedman f;
-    (void)state;
     for (int i = 0; i < 56; i++) {
         value[i] = -accuracy[i / 4][i % 4];
     }
@@ -347,7 +331,6 @@ static void friedman(void **state)
 
 static void rounding(void **state)
 {
-    (void)state;
     const double three[3] = {0.1, 0.7, 0.3}, mean = ds_sample_mean(three, 3);
     assert_true(ds_normal_score((0.3 + 0.7 + 0.1) / 3, mean, 0.01) == 0);
     assert_true(ds_normal_score(0.5, 0.5 + 1e-9, 0.1) > 0);
@@ -368,7 +351,6 @@ static void rounding(void **state)
 
 static void running_times(void **state)
 {
-    (void)state;
     double target[DS_TARGETS];
     ds_targets(12, 2, target);
     same(target[0], 1002);
@@ -389,13 +371,5 @@ static void running_times(void **state)
     same(ds_anytime_area(id, loss, 4, 8, 12, 2), (-0.1 - 0.1 + 0.5 + 0.5 + 0.95 + 3 * 0.96) / 8);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distributions), cmocka_unit_test(samples),       cmocka_unit_test(bootstrap),
-        cmocka_unit_test(rank_tests),    cmocka_unit_test(scores),        cmocka_unit_test(running_times),
-        cmocka_unit_test(few_runs),      cmocka_unit_test(several_tasks), cmocka_unit_test(friedman),
-        cmocka_unit_test(rounding),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(distributions, samples, bootstrap, rank_tests, scores, running_times, few_runs, several_tasks,
+          friedman, rounding)

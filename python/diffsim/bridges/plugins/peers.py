@@ -3,9 +3,9 @@
 
     dshost --env pinball --opt $(python3 -c 'import diffsim.bridges as b; print(b.peers())'):Pycma --budget 300
 
-All of them search in units of the box, from the start point of the environment, with seeds that follow from that of the run,
-so that the same seed gives the same search and a run can be resumed. What they need is imported when they run.
-"""
+All of them search in units of the box, from the start point of the environment, with seeds that follow from
+the run's seed, so that the same seed gives the same search and a run can be resumed. Their libraries are
+imported when they run."""
 import math
 import warnings
 from typing import Annotated

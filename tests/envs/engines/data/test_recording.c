@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_recording.c - recordings as text and as NumPy files: what is read of them, and one line for whatever
  * is wrong; how far a motion is from one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <zlib.h>
-
 #include "engines/data/recorded.h"
 #include "engines/data/recording.h"
 #include "temporary.h"
+#include "test.h"
+#include "test.h"
 
-/* What is read of a text, row by row; NAN where a value is missing. */
+#include <zlib.h>
+#include <zlib.h>
+
+/* The values of a text, row by row; NAN where a value is missing. */
 static void reads(const char *text, recording_request q, uint64_t rows, uint64_t columns, const double *want)
 {
     recording r;
@@ -33,13 +28,12 @@ static void reads(const char *text, recording_request q, uint64_t rows, uint64_t
 
 static void texts(void **state)
 {
-    (void)state;
     const double three[] = {2, 1, 4, 3, 6, 5}, missing[] = {1, (double)NAN, (double)NAN, 4};
     const recording_request turned = {.columns = "2 1", .time = ""}, named = {.columns = "b, a", .time = ""};
     reads("1,2\n3,4\n5,6\n", turned, 3, 2, three);
     reads("# of a pendulum\n\na;b\r\n1;2\r\n3;4\r\n5;6", named, 3, 2, three);
     reads("\"a\", \"b\", c\n1,2,x1\n3,4,\n5,6,y", named, 3, 2,
-          three); /* a column of words that nobody asks for */
+          three); /* a column of words that was not requested */
     reads("  1\t2\n3 4 # here\n+5 6.0e0\n", turned, 3, 2, three);
     reads("1,2\n3,4\n5,6\n", (recording_request){.columns = "2 1", .time = "", .first = 1, .rows = 1}, 1, 2,
           three + 2);
@@ -62,7 +56,6 @@ static void refuses(const void *bytes, size_t length, recording_request q, const
 
 static void bad_texts(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *columns, *time, *word;
     } at[] = {{"", "1", "", "0 rows"},
@@ -103,7 +96,6 @@ static const char *corpus(const char *name)
 
 static void arrays(void **state)
 {
-    (void)state;
     static const char *const archives[] = {"stored.npz", "packed.npz"};
     recording r;
     char error[RECORDING_ERROR];
@@ -130,10 +122,9 @@ static void arrays(void **state)
     }
 }
 
-/* A member whose name goes on behind a zero is not the one that its beginning names. */
+/* A member name with a zero byte is not the name before the zero. */
 static void name_with_zero(void **state)
 {
-    (void)state;
     enum { LOCAL = 30, CENTRAL = 46, NAME = 200, END = 22 };
     unsigned char archive[LOCAL + CENTRAL + NAME + END] = "PK\3\4";
     unsigned char *entry = archive + LOCAL, *end = entry + CENTRAL + NAME;
@@ -147,10 +138,9 @@ static void name_with_zero(void **state)
     refuses(archive, sizeof archive, (recording_request){.columns = "a", .time = ""}, "no array 'a'");
 }
 
-/* Every byte but the names and times of an archive matters. */
+/* Every byte of an archive matters, except names and times. */
 static void damaged_arrays(void **state)
 {
-    (void)state;
     static const char *const files[] = {"table.npy", "stored.npz", "packed.npz"};
     for (int k = 0; k < 3; k++) {
         size_t length;
@@ -166,10 +156,9 @@ static void damaged_arrays(void **state)
     }
 }
 
-/* A file of 10 GB that is mostly a hole, one whose beginning is all that is asked for, a folder, no file. */
+/* A sparse file of 10 GB; one of which only the beginning is requested; a folder; no file. */
 static void files(void **state)
 {
-    (void)state;
     temporary folder;
     recording r;
     char error[RECORDING_ERROR];
@@ -198,11 +187,10 @@ static void files(void **state)
     temporary_close(&folder);
 }
 
-/* ---- how far a motion is from it ---- */
+/* ---- distance between a motion and a recording ---- */
 
 static void fits(void **state)
 {
-    (void)state;
     ds_memory m = {.last = NULL};
     fit f;
     const double turn = 2 * M_PI, got[6] = {0.5, 1, 3.1, 2, 7, 3};
@@ -212,7 +200,7 @@ static void fits(void **state)
     f.fitted = 2;
     memcpy(f.target, (const double[]){0.5 + turn, 3, -3.1, (double)NAN, 7, 3.5}, sizeof got);
     f.weight[1] = 2;
-    const double across = 6.2 - turn; /* over the seam of the circle */
+    const double across = 6.2 - turn; /* across the seam of the circle */
     assert_true(fabs(fit_residuals(&f, got, r) - 16 - across * across) < 1e-12);
     assert_true(fabs(r[0]) < 1e-12 && fabs(r[1] + 4) < 1e-12 && fabs(r[2] - across) < 1e-12 &&
                 fabs(r[3]) <= 0);
@@ -224,12 +212,4 @@ static void fits(void **state)
     ds_memory_free(&m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),          cmocka_unit_test(bad_texts),      cmocka_unit_test(arrays),
-        cmocka_unit_test(name_with_zero), cmocka_unit_test(damaged_arrays), cmocka_unit_test(files),
-        cmocka_unit_test(fits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(texts, bad_texts, arrays, name_with_zero, damaged_arrays, files, fits)

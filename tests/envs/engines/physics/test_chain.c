@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_chain.c - the chain engine: trajectories and gradients recorded from Nimble, accelerations and motions
  * from MuJoCo, invariants, central differences. */
-#include "rigid_cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
+#include "differences.h"
 #include "engines/physics/chain/chain.h"
+#include "test.h"
+#include "test.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -152,7 +144,6 @@ static void check_case(const chain_params *p, const json_t *meta, const json_t *
 
 static void recorded_episodes(void **state)
 {
-    (void)state;
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         char name[128];
         snprintf(name, sizeof name, "%s.json", files[f]);
@@ -172,7 +163,6 @@ static void recorded_episodes(void **state)
 
 static void recorded_accelerations(void **state)
 {
-    (void)state;
     json_t *root = rigid_golden("cartpole_dynamics.json"), *c = NULL;
     size_t k = 0;
     json_array_foreach(json_object_get(root, "accelerations"), k, c)
@@ -225,10 +215,10 @@ static double free_motion_error(const json_t *c, double h, int integrator)
     return farthest(p.links, &end, &exact);
 }
 
-/* Both orders converge to the recorded motion with the first power of the step, RK4 with the fourth. */
+/* The error against the recorded motion falls with the first power of the step for both orders, with the
+ * fourth for RK4. */
 static void recorded_free_motion(void **state)
 {
-    (void)state;
     json_t *root = rigid_golden("cartpole_dynamics.json"), *c = NULL;
     size_t k = 0;
     json_array_foreach(json_object_get(root, "free_motion"), k, c)
@@ -253,7 +243,6 @@ static void recorded_free_motion(void **state)
 
 static void known_accelerations(void **state)
 {
-    (void)state;
     chain_params p = usual(1);
     double u[2] = {0, 0}, a = 0, alpha = 0;
     p.control = CHAIN_FORCE;
@@ -275,7 +264,6 @@ static void known_accelerations(void **state)
  * length. */
 static void textbook_cartpole(void **state)
 {
-    (void)state;
     const double g = 9.8, mc = 1.3, m = 0.2, l = 0.45, F = 3, th = 0.3, w = -1.2;
     chain_params p = {.links = 1,
                       .control = CHAIN_FORCE,
@@ -299,10 +287,9 @@ static void textbook_cartpole(void **state)
     ds_memory_free(&room);
 }
 
-/* Without force: drift of momentum and energy as measured, linear in h. */
+/* Without force: momentum and energy drift linearly in h, as measured. */
 static void momentum_and_energy(void **state)
 {
-    (void)state;
     static const double h[2] = {0.01, 0.001}, momentum[2] = {6.0e-4, 6.4e-5},
                         energy[2] = {4.881679, 4.880617};
     for (int k = 0; k < 2; k++) {
@@ -326,7 +313,6 @@ static void momentum_and_energy(void **state)
 /* Long chains: small steps keep the energy of the closed form, for every number of links. */
 static void energy_of_long_chains(void **state)
 {
-    (void)state;
     for (int n = 1; n <= CHAIN_MAX_LINKS; n++) {
         chain_params p = usual(n);
         const double none[CHAIN_MAX_LINKS + 1] = {0};
@@ -356,7 +342,6 @@ static void energy_of_long_chains(void **state)
  * rest; the explicit step multiplies it. */
 static void energy_of_integrators(void **state)
 {
-    (void)state;
     for (int integrator = CHAIN_EXPLICIT; integrator <= CHAIN_RK4; integrator++) {
         chain_params p = usual(2);
         const double none[3] = {0};
@@ -381,7 +366,6 @@ static void energy_of_integrators(void **state)
 /* Massless links do not disturb the first one (they keep an inertia, so that they have an equation). */
 static void massless_links(void **state)
 {
-    (void)state;
     chain_params one = usual(1), three = usual(3);
     double u1[2 * 50], u3[4 * 50] = {0};
     rigid_random(u1, 100, 3);
@@ -411,7 +395,6 @@ static void massless_links(void **state)
 /* Velocity control: the cart has exactly the requested velocity. */
 static void cart_velocity(void **state)
 {
-    (void)state;
     chain_params p = usual(2);
     double u[3 * 40], sum = 0.3;
     rigid_random(u, 120, 4);
@@ -471,11 +454,10 @@ static double slope(chain *sim, const chain_params *p, const chain_state *start,
     return (4 * q[1] - q[0]) / 3;
 }
 
-/* Every number of links, control and order: derivatives by a control of each kind and by the whole start
+/* Every number of links, control and order: derivatives by one control of each kind and by the whole start
  * state. */
 static void central_differences(void **state)
 {
-    (void)state;
     for (int n = 1; n <= CHAIN_MAX_LINKS; n++) {
         for (int mode = 0; mode < 6; mode++) {
             chain_params p = usual(n);
@@ -521,15 +503,6 @@ static void central_differences(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_episodes),     cmocka_unit_test(recorded_accelerations),
-        cmocka_unit_test(recorded_free_motion),  cmocka_unit_test(known_accelerations),
-        cmocka_unit_test(textbook_cartpole),     cmocka_unit_test(momentum_and_energy),
-        cmocka_unit_test(energy_of_long_chains), cmocka_unit_test(energy_of_integrators),
-        cmocka_unit_test(massless_links),        cmocka_unit_test(cart_velocity),
-        cmocka_unit_test(central_differences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(recorded_episodes, recorded_accelerations, recorded_free_motion, known_accelerations,
+          textbook_cartpole, momentum_and_energy, energy_of_long_chains, energy_of_integrators,
+          massless_links, cart_velocity, central_differences)

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cloth.c - the mass-spring engine: forces against a plain loop, all instruction sets, invariants,
  * contact and its reverse against central differences, the reader of recordings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
 #include "engines/physics/cloth/sheet.h"
 #include "engines/physics/cloth/trajectory.h"
+#include "test.h"
 
-#define check_near(a, b, tolerance)                                                                          \
-    do {                                                                                                     \
-        double near_a = (a), near_b = (b);                                                                   \
-        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                       \
-            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                           \
-        }                                                                                                    \
-    } while (0)
+#include <diffsim/helper/random.h>
 
 static void fill(double *x, size_t n, double size, uint64_t key)
 {
@@ -31,7 +15,7 @@ static void fill(double *x, size_t n, double size, uint64_t key)
     }
 }
 
-/* A sheet of 16 x 16 cells, somewhat bent, with random velocities. */
+/* A sheet of 16 x 16 cells, slightly bent, with random velocities. */
 typedef struct sample {
     sheet s;
     cloth_mesh m;
@@ -69,7 +53,6 @@ static void close_sample(sample *t)
 
 static void spring_counts(void **state)
 {
-    (void)state;
     static const size_t want[6] = {272, 272, 256, 256, 255, 255};
     sample t;
     size_t total = 0;
@@ -89,7 +72,6 @@ static void spring_counts(void **state)
 /* The oracle: one spring after the other, ends found by coordinates. */
 static void forces_of_single_springs(void **state)
 {
-    (void)state;
     sample t;
     open_sample(&t, 1);
     const size_t n = t.m.stride;
@@ -120,7 +102,7 @@ static void forces_of_single_springs(void **state)
         }
     }
     for (size_t i = 0; i < 3 * n; i++) {
-        check_near(t.f[i], plain[i], 1e-13);
+        assert_near(t.f[i], plain[i], 1e-13);
     }
     free(plain);
     close_sample(&t);
@@ -128,7 +110,6 @@ static void forces_of_single_springs(void **state)
 
 static void same_bits_on_all_sets(void **state)
 {
-    (void)state;
     sample t;
     open_sample(&t, 1);
     const size_t n = t.m.stride, all = 9 * n + 2 * t.m.springs;
@@ -162,7 +143,6 @@ static void same_bits_on_all_sets(void **state)
 /* w.f as a function of everything that the forces depend on, against its reverse. */
 static void spring_differences(void **state)
 {
-    (void)state;
     sample t;
     open_sample(&t, 1);
     const size_t n = t.m.stride, slots = t.m.springs;
@@ -185,7 +165,7 @@ static void spring_differences(void **state)
                 }
             }
             *at[q] = kept;
-            check_near((sum[0] - sum[1]) / (2 * eps), want[q], 2e-7 * fmax(1, fabs(want[q])));
+            assert_near((sum[0] - sum[1]) / (2 * eps), want[q], 2e-7 * fmax(1, fabs(want[q])));
         }
     }
     free(w);
@@ -216,10 +196,10 @@ static double energy(const cloth_mesh *m, const double *x, double mass)
     return sum;
 }
 
-/* Without gravity, drag, damping and contact: momentum is kept, energy up to the order of the step. */
+/* Without gravity, drag, damping and contact momentum is conserved, and energy up to the order of the step.
+ */
 static void momentum_and_energy(void **state)
 {
-    (void)state;
     double drift[2];
     for (int half = 0; half < 2; half++) {
         sample t;
@@ -247,7 +227,7 @@ static void momentum_and_energy(void **state)
                 before += t.x[i * n + a];
                 after += end[i * n + a];
             }
-            check_near(after, before, 1e-12);
+            assert_near(after, before, 1e-12);
         }
         drift[half] = fabs(energy(&c.mesh, end, c.mass) / start - 1);
         close_sample(&t);
@@ -263,7 +243,6 @@ static void momentum_and_energy(void **state)
  */
 static void impact_on_floor(void **state)
 {
-    (void)state;
     double x[24] = {0}, u[24] = {0}, x_new[24], v_new[24];
     x[8] = 0.005;
     u[0] = 1;
@@ -271,10 +250,10 @@ static void impact_on_floor(void **state)
     for (int toi = 0; toi < 2; toi++) {
         touch_floor floor = {.height = 0, .mu = 0.05, .toi = toi};
         touch_floor_move(0, &floor, 1e-3, 8, x, u, x_new, v_new);
-        check_near(x_new[8], toi ? 0 : 0.005, 0);
-        check_near(v_new[8], 0, 0);
-        check_near(v_new[0], 0.5, 1e-8); /* 1 - mu 10 / 1 */
-        check_near(x_new[0], toi ? 0.5e-3 + 0.5e-3 * 0.5 : 0.5e-3, 1e-11);
+        assert_near(x_new[8], toi ? 0 : 0.005, 0);
+        assert_near(v_new[8], 0, 0);
+        assert_near(v_new[0], 0.5, 1e-8); /* 1 - mu 10 / 1 */
+        assert_near(x_new[0], toi ? 0.5e-3 + 0.5e-3 * 0.5 : 0.5e-3, 1e-11);
     }
 }
 
@@ -333,7 +312,6 @@ static double probe(int pan, const double *p, const double w[6], double *bar)
 
 static void contact_differences(void **state)
 {
-    (void)state;
     for (int pan = 0; pan < 2; pan++) {
         int wrong = 0, used = pan ? 12 : 7;
         double worst = 0;
@@ -377,7 +355,6 @@ static void contact_differences(void **state)
 
 static void recordings(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -412,7 +389,7 @@ static void recordings(void **state)
         } else {
             assert_int_equal(status, 0);
             assert_int_equal(t.rows, 2);
-            check_near(t.size[1], 0.3, 0);
+            assert_near(t.size[1], 0.3, 0);
             assert_true(isnan(t.row[TRAJECTORY_COLUMNS + 4]) && t.row[TRAJECTORY_COLUMNS + 7] == 1);
         }
         trajectory_free(&t);
@@ -422,7 +399,6 @@ static void recordings(void **state)
 /* Damaged texts give a result or an error. */
 static void damaged_recordings(void **state)
 {
-    (void)state;
     static const char text[] = HEADER "data\n0" ROW "0.1 0 0 0 nan nan nan 1 0 0 0 0 1 1 0 1\n";
     char copy[sizeof text], error[512];
     ds_random r = ds_random_open(1, "damage", 0);
@@ -438,14 +414,5 @@ static void damaged_recordings(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spring_counts),         cmocka_unit_test(forces_of_single_springs),
-        cmocka_unit_test(same_bits_on_all_sets), cmocka_unit_test(spring_differences),
-        cmocka_unit_test(momentum_and_energy),   cmocka_unit_test(impact_on_floor),
-        cmocka_unit_test(contact_differences),   cmocka_unit_test(recordings),
-        cmocka_unit_test(damaged_recordings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(spring_counts, forces_of_single_springs, same_bits_on_all_sets, spring_differences,
+          momentum_and_energy, impact_on_floor, contact_differences, recordings, damaged_recordings)

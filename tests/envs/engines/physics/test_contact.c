@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_contact.c - dense solver, contact problem, impacts and their adjoints: conditions, invariants,
  * differences, and single impacts recorded from Nimble. */
-#include "rigid_cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
+#include "differences.h"
 #include "engines/physics/contact/ball.h"
 #include "engines/physics/contact/lcp.h"
+#include "test.h"
+
+#include <diffsim/helper/random.h>
 
 static double uniform(ds_random *r, double low, double high)
 {
@@ -25,7 +17,6 @@ static double uniform(ds_random *r, double low, double high)
 
 static void dense_systems(void **state)
 {
-    (void)state;
     ds_random r = ds_random_open(1, "dense", 0);
     for (int n = 1; n <= DENSE_MAX; n++) {
         for (int rank = 1; rank <= n; rank++) {
@@ -102,7 +93,6 @@ static void random_lcp(ds_random *r, lcp *p, int contacts, int friction, int dof
 
 static void lcp_conditions(void **state)
 {
-    (void)state;
     ds_random r = ds_random_open(2, "lcp", 0);
     for (int friction = 0; friction < 2; friction++) {
         for (int contacts = 1; contacts <= 4; contacts++) {
@@ -154,7 +144,6 @@ static void random_contacts(ds_random *r, int count, impact_contact *k, double v
 
 static void single_impact(void **state)
 {
-    (void)state;
     ds_random r = ds_random_open(3, "impact", 0);
     for (int k = 0; k < 5000; k++) {
         const impact_law *law = &laws[k % LAWS];
@@ -191,7 +180,6 @@ static int acute_wedge(int count, const impact_contact *k)
 
 static void several_impacts(void **state)
 {
-    (void)state;
     ds_random r = ds_random_open(4, "impacts", 0);
     for (int count = 2; count <= 4; count++) {
         for (int law_index = 0; law_index < LAWS; law_index++) {
@@ -255,7 +243,6 @@ static void turn(impact_contact *k, double angle)
  * of contacts; counts and skips points within reach of a switch. */
 static void impact_derivatives(void **state)
 {
-    (void)state;
     ds_random r = ds_random_open(5, "derivatives", 0);
     int used = 0, skipped = 0;
     double worst = 0;
@@ -338,7 +325,6 @@ static void one_step(const json_t *c, int gradient, double after[4], double jaco
 
 static void recorded_impacts(void **state)
 {
-    (void)state;
     json_t *root = rigid_golden("ball_impact.json"), *c = NULL;
     size_t k = 0;
     json_array_foreach(json_object_get(root, "cases"), k, c)
@@ -371,12 +357,4 @@ static void recorded_impacts(void **state)
     json_decref(root);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_systems),      cmocka_unit_test(lcp_conditions),
-        cmocka_unit_test(single_impact),      cmocka_unit_test(several_impacts),
-        cmocka_unit_test(impact_derivatives), cmocka_unit_test(recorded_impacts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(dense_systems, lcp_conditions, single_impact, several_impacts, impact_derivatives, recorded_impacts)

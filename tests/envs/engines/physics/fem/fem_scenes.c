@@ -2,9 +2,9 @@
 /* fem_scenes.c - episodes of gradSim's scenes (see fem_scenes.h). */
 #include "fem_scenes.h"
 
+#include "test.h"
+
 #include <diffsim/helper/random.h>
-#include <math.h>
-#include <string.h>
 
 static void activate(void *self, uint64_t step, fem_activation *act)
 {
@@ -189,4 +189,177 @@ int fem_scene_ball(fem_scene *s, uint64_t steps, const char *isa)
         s->frames[s->driver.frame_count++] = 384 * k;
     }
     return fem_scene_open(s, &o);
+}
+
+/* ---- an episode with every feature ---- */
+
+/* A smooth function of a state, and its slope by one number. */
+static double term(uint64_t k, size_t i, double x)
+{
+    return sin(3 * x + (double)(k + i)) + 0.1 * x * x;
+}
+
+static double slope(uint64_t k, size_t i, double x)
+{
+    return 3 * cos(3 * x + (double)(k + i)) + 0.2 * x;
+}
+
+static void show(void *self, uint64_t k, const fem_state *now)
+{
+    everything *s = self;
+    for (size_t i = 0; i < 3 * s->model.particles; i++) {
+        s->loss += term(k, i, now->q[i]) + 0.01 * term(k, i + 1, now->u[i]);
+    }
+}
+
+static void show_bar(void *self, uint64_t k, const fem_state *now, fem_state *bar)
+{
+    everything *s = self;
+    for (size_t i = 0; i < 3 * s->model.particles; i++) {
+        bar->q[i] += slope(k, i, now->q[i]);
+        bar->u[i] += 0.01 * slope(k, i + 1, now->u[i]);
+    }
+}
+
+static void show_dot(void *self, uint64_t k, const fem_state *now, const fem_state *dot)
+{
+    everything *s = self;
+    for (size_t i = 0; i < 3 * s->model.particles; i++) {
+        s->loss_dot += slope(k, i, now->q[i]) * dot->q[i] + 0.01 * slope(k, i + 1, now->u[i]) * dot->u[i];
+    }
+}
+
+static void everything_activate(void *self, uint64_t step, fem_activation *act)
+{
+    control_activate(((everything *)self)->net, step, act->tet);
+}
+
+static void everything_activate_bar(void *self, uint64_t step, const fem_activation *bar)
+{
+    control_adjoint(((everything *)self)->net, step, bar->tet);
+}
+
+static void everything_activate_dot(void *self, uint64_t step, fem_activation *dot)
+{
+    control_tangent(((everything *)self)->net, step, ((everything *)self)->weights_dot, dot->tet);
+}
+
+static void build(fem_model *m, int contact)
+{
+    fem_mesh block, cloth;
+    ds_random r = ds_random_open(5, "episode", 0);
+    fem_model_open(m);
+    fem_mesh_block(&block, 2, 1, 1, (double[]){0.3, 0.3, 0.3});
+    fem_mesh_grid(&cloth, 3, 2, (double[]){0.2, 0, 0}, (double[]){0, 0.1, 0.2});
+    uint32_t low = fem_add_soft(
+        m, &block, &(fem_placing){.position = {0, contact ? 0.02 : 0.2, 0}, .velocity = {1, 0, 0.3}}, 50,
+        (fem_solid){3000, 5000, 10});
+    uint32_t high = fem_add_cloth(
+        m, &cloth, &(fem_placing){.position = {0, 0.8, 0}, .axis = {1, 2, 0}, .angle = 0.7}, 0.1, 0.3, 1);
+    for (uint32_t i = 0; i < 5; i++) {
+        fem_add_spring(m, low + 2 * i, high + 2 * i, 20 + i, 0.3, -1);
+    }
+    m->membrane = (fem_membrane){100, 80, 1, 0.7, 0.4};
+    m->bending = (fem_bending){0.7, 0.02};
+    m->ground = (fem_ground){contact, FEM_FRICTION_BOX, 0.01, 3000, 5, 8, 0.6};
+    assert_int_equal(fem_model_finish(m), DS_OK);
+    for (size_t i = 0; i < 3 * m->particles; i++) {
+        m->q[i] += 0.01 * ds_random_uniform(&r);
+        m->u[i] += 0.5 * ds_random_uniform(&r);
+    }
+    for (size_t i = 0; i < m->triangles; i++) {
+        m->triangle_act[i] = 0.1 * ds_random_uniform(&r);
+    }
+    for (size_t i = 0; i < m->edges; i++) {
+        m->edge_act[i] = 0.1 * ds_random_uniform(&r);
+    }
+    m->fixed[high] = 1;
+    fem_mesh_free(&block);
+    fem_mesh_free(&cloth);
+}
+
+int everything_open(everything *s, int contact, const char *isa, size_t memory_bytes)
+{
+    const fem_options o = {.dt = 1e-3,
+                           .steps = EVERYTHING_STEPS,
+                           .want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION,
+                           .memory_bytes = memory_bytes,
+                           .isa = isa};
+    double phase[4];
+    *s = (everything){.frames = {0, EVERYTHING_STEPS / 3, EVERYTHING_STEPS}};
+    build(&s->model, contact);
+    if (fem_episode_open(&s->episode, &s->model, &o, NULL) != DS_OK) {
+        fem_model_close(&s->model);
+        return 0;
+    }
+    fem_variation_open(&s->gradient, &s->room, &s->model);
+    s->net = control_open(&s->room, &(control_options){.elements = s->model.tets,
+                                                       .phases = 4,
+                                                       .phase = phase,
+                                                       .rate = control_walker_phases(4, phase),
+                                                       .scale = 0.2,
+                                                       .dt = o.dt,
+                                                       .steps = o.steps,
+                                                       .isa = isa});
+    assert_non_null(s->net);
+    ds_memory_each(&s->room, control_weights(s->net),
+                   (double **const[]){&s->weights, &s->bar, &s->weights_dot, NULL});
+    for (size_t i = 0; i < control_weights(s->net); i++) {
+        s->weights[i] = cos((double)(i * i));
+        s->weights_dot[i] = sin((double)i);
+    }
+    s->driver = (fem_driver){s->frames, EVERYTHING_FRAMES, everything_activate,     everything_activate_bar,
+                             show,      show_bar,          everything_activate_dot, show_dot};
+    assert_false(s->room.failed);
+    return 1;
+}
+
+void everything_close(everything *s)
+{
+    fem_episode_close(s->episode);
+    fem_model_close(&s->model);
+    ds_memory_free(&s->room);
+}
+
+double everything_run(everything *s, int gradient)
+{
+    s->loss = 0;
+    control_set(s->net, s->weights);
+    control_clear(s->net);
+    assert_int_equal(fem_episode_run(s->episode, &s->driver, s, gradient, &s->bad), DS_OK);
+    assert_true(s->bad < 0);
+    if (gradient) {
+        assert_int_equal(fem_episode_adjoint(s->episode, &s->gradient, &s->bad), DS_OK);
+        assert_true(s->bad < 0);
+        control_gradient(s->net, s->bar);
+    }
+    return s->loss;
+}
+
+size_t everything_list(everything *s, everything_variable out[EVERYTHING_VARIABLES])
+{
+    fem_model *m = &s->model;
+    fem_variation *g = &s->gradient;
+    const everything_variable all[] = {
+        {"q", m->q, g->q, 3 * m->particles},
+        {"u", m->u, g->u, 3 * m->particles},
+        {"mass", m->mass, g->mass, m->particles},
+        {"spring ke", m->spring_ke, g->spring_ke, m->springs},
+        {"spring kd", m->spring_kd, g->spring_kd, m->springs},
+        {"spring rest", m->spring_rest, g->spring_rest, m->springs},
+        {"triangle act", m->triangle_act, g->triangle_act, m->triangles},
+        {"edge act", m->edge_act, g->edge_act, m->edges},
+        {"edge rest", m->edge_rest, g->edge_rest, m->edges},
+        {"membrane", &m->membrane.mu, &g->membrane.mu, 5},
+        {"bending", &m->bending.ke, &g->bending.ke, 2},
+        {"solid", &m->solid[0].mu, &g->solid[0].mu, 3 * m->tets},
+        {"ground ke", &m->ground.ke, &g->ke, 1},
+        {"ground kd", &m->ground.kd, &g->kd, 1},
+        {"ground kf", &m->ground.kf, &g->kf, 1},
+        {"ground mu", &m->ground.mu, &g->mu, 1},
+        {"gravity", m->gravity, g->gravity, 3},
+        {"weights", s->weights, s->bar, control_weights(s->net)},
+    };
+    memcpy(out, all, sizeof all);
+    return sizeof all / sizeof *all;
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fem_episode.c - roll-outs: exact solutions, energy, the same bits for every instruction set and memory
- * limit, explosions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
+/* test_fem_episode.c - roll-outs of deformable bodies: exact solutions, energy, the same bits for every
+ * instruction set and memory limit, explosions; gradients against central differences and tangents; a
+ * recording of another simulator; gradSim's scenes (Jatavallabhula et al., ICLR 2021) against values of
+ * independent prototypes. With SLOW more weights of the controllers. */
 #include "engines/physics/fem/episode.h"
 #include "engines/physics/fem/laws/law.h"
-#include "everything.h"
+#include "fem_scenes.h"
+#include "golden.h"
 #include "host.h"
+#include "test.h"
+#include "tests/envs/engines/physics/fem/fem_scenes.h"
 
 /* ---- the same bits ---- */
 
@@ -33,7 +28,6 @@ static size_t collect(everything *s, double *out)
 
 static void results_do_not_depend_on_memory_or_instructions(void **state)
 {
-    (void)state;
     static const char *const sets[] = {"baseline", "baseline", "avx2", "avx512"};
     static const size_t limits[] = {0, 1, 0, 20000};
     static double first[4096], other[4096];
@@ -63,7 +57,6 @@ static void results_do_not_depend_on_memory_or_instructions(void **state)
 
 static void fast_episodes_match_the_plain_one(void **state)
 {
-    (void)state;
     static double plain[4096], fast[4096];
     for (int k = 0; k < 2; k++) {
         everything s;
@@ -82,7 +75,6 @@ static void fast_episodes_match_the_plain_one(void **state)
 /* In parts, from frame to frame: same as the whole. */
 static void episodes_go_on_from_any_state(void **state)
 {
-    (void)state;
     everything s;
     assert_true(everything_open(&s, 1, NULL, 20000));
     const double whole = everything_run(&s, 1);
@@ -106,15 +98,11 @@ static void episodes_go_on_from_any_state(void **state)
 
 static void last_state(void *self, uint64_t k, const fem_state *now, fem_state *bar)
 {
-    (void)self;
-    (void)k;
-    (void)now;
     bar->q[1] += 1;
 }
 
 static void particles_fall(void **state)
 {
-    (void)state;
     enum { N = 500 };
     const double dt = 1e-3;
     fem_model m;
@@ -254,11 +242,9 @@ static double drift(int cloth, double dt, uint64_t steps)
     return worst;
 }
 
-/* A symplectic method: the energy swings about its value, by an amount of the order of dt, and does
- * not grow. */
+/* A symplectic method: the energy oscillates by an amount of the order of dt and does not grow. */
 static void energy_stays(void **state)
 {
-    (void)state;
 #ifdef SLOW
     const uint64_t many = 100000;
 #else
@@ -277,7 +263,6 @@ static void energy_stays(void **state)
 
 static void explosions_are_told(void **state)
 {
-    (void)state;
     fem_model m;
     fem_mesh mesh;
     fem_episode *e;
@@ -309,7 +294,6 @@ static void explosions_are_told(void **state)
 
 static void nonsense_is_refused(void **state)
 {
-    (void)state;
     fem_model m;
     fem_episode *e;
     static const double o[3] = {0, 0, 0}, x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0.5, 0.5, 0};
@@ -350,7 +334,6 @@ static void nonsense_is_refused(void **state)
  * energy by its size; with lambda below mu/8 it swells instead. */
 static void bulk_modulus(void **state)
 {
-    (void)state;
     static const fem_solid laws[] = {{1000, 1000, 0}, {1000, 125.5, 0}, {1000, 124.5, 0}, {2638, 86.2, 0}};
     const double h = 1e-3;
     for (size_t k = 0; k < sizeof laws / sizeof *laws; k++) {
@@ -370,23 +353,516 @@ static void bulk_modulus(void **state)
         }
         const double volume = 3.658712, second = (energy[0] - 2 * energy[1] + energy[2]) / (h * h);
         assert_near(second / (9 * volume), laws[k].lambda - laws[k].mu / 8, 0.01 + 3e-6 * laws[k].mu);
-        assert_near(energy[2] - energy[0], 0, 1e-4 * laws[k].mu); /* at rest there is no force */
+        assert_near(energy[2] - energy[0], 0, 1e-4 * laws[k].mu); /* no force at rest */
         fem_mesh_free(&mesh);
         fem_model_close(&m);
     }
 }
 
-int main(void)
+/* ---- gradients ---- */
+
+typedef struct agreement {
+    size_t compared, wrong;
+    double worst;
+} agreement;
+
+/* The derivative by one number from central differences of second or fourth order. */
+static double by_differences(everything *s, double *at, double h, int order)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bulk_modulus),
-        cmocka_unit_test(particles_fall),
-        cmocka_unit_test(energy_stays),
-        cmocka_unit_test(results_do_not_depend_on_memory_or_instructions),
-        cmocka_unit_test(fast_episodes_match_the_plain_one),
-        cmocka_unit_test(episodes_go_on_from_any_state),
-        cmocka_unit_test(explosions_are_told),
-        cmocka_unit_test(nonsense_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const double here = *at;
+    double by[2];
+    for (int k = 0; k < order / 2; k++) {
+        const double far = h * (k + 1);
+        *at = here + far;
+        by[k] = everything_run(s, 0);
+        *at = here - far;
+        by[k] = (by[k] - everything_run(s, 0)) / (2 * far);
+    }
+    *at = here;
+    return order == 4 ? (4 * by[0] - by[1]) / 3 : by[0];
 }
+
+/* Compares every `stride`-th number, relative to the largest derivative of its kind. */
+static agreement compare_gradient(everything *s, double tolerance, size_t stride, double h, int order)
+{
+    everything_variable v[EVERYTHING_VARIABLES];
+    const size_t kinds = everything_list(s, v);
+    agreement out = {0};
+    everything_run(s, 1);
+    for (size_t k = 0; k < kinds; k++) {
+        double most = 0;
+        for (size_t i = 0; i < v[k].n; i++) {
+            most = fmax(most, fabs(v[k].by[i]));
+        }
+        for (size_t i = 0; i < v[k].n; i += stride) {
+            const double step = h * fmax(strcmp(v[k].name, "mass") == 0 ? 0.01 : 0.1, fabs(v[k].at[i]));
+            const double by = by_differences(s, &v[k].at[i], step, order), off = fabs(by - v[k].by[i]);
+            const double error = off == 0 ? 0 : off / most;
+            out.compared++;
+            out.worst = fmax(out.worst, error);
+            if (!(error <= tolerance)) {
+                out.wrong++;
+                print_message("# %s %zu: %.10g, by differences %.10g\n", v[k].name, i, v[k].by[i], by);
+            }
+        }
+    }
+    print_message("# %zu of %zu derivatives differ by more than %g; the worst by %.2g\n", out.wrong,
+                  out.compared, tolerance, out.worst);
+    return out;
+}
+
+static void smooth_gradients_match_differences(void **state)
+{
+    everything s;
+    assert_true(everything_open(&s, 0, NULL, 0));
+    const agreement a = compare_gradient(&s, 1e-6, 3, 1e-4, 4);
+    assert_int_equal(a.wrong, 0);
+    assert_true(a.compared > 100);
+    everything_close(&s);
+}
+
+/* Contact makes kinks: a step of the differences may cross one. */
+static void contact_gradients_match_differences(void **state)
+{
+    for (int friction = FEM_FRICTION_BOX; friction <= FEM_FRICTION_COULOMB; friction++) {
+        everything s;
+        assert_true(everything_open(&s, 1, NULL, 0));
+        s.model.ground.friction = friction;
+        const agreement a = compare_gradient(&s, 1e-3, 5, 1e-6, 2);
+        assert_true(a.wrong * 50 <= a.compared);
+        everything_variable v[EVERYTHING_VARIABLES];
+        const size_t kinds = everything_list(&s, v);
+        for (size_t k = 0; k < kinds; k++) { /* the ground had an effect */
+            assert_true(strncmp(v[k].name, "ground", 6) != 0 || v[k].by[0] != 0);
+        }
+        everything_close(&s);
+    }
+}
+
+/* Sets a direction for each variable. */
+static void set_direction(fem_variation *d, everything *s)
+{
+    fem_variation_open(d, &s->room, &s->model);
+    const fem_variation keep = s->gradient;
+    everything_variable v[EVERYTHING_VARIABLES];
+    s->gradient = *d;
+    const size_t kinds = everything_list(s, v);
+    for (size_t k = 0; k + 1 < kinds; k++) {
+        for (size_t i = 0; i < v[k].n; i++) {
+            v[k].by[i] = sin((double)(k + 3 * i)) * fmax(0.1, fabs(v[k].at[i]));
+        }
+    }
+    *d = s->gradient;
+    for (size_t i = 0; i < s->model.particles; i++) {
+        d->mass[i] = s->model.fixed[i] ? 0 : d->mass[i];
+    }
+    s->gradient = keep;
+}
+
+static void tangents_are_adjoint_to_gradients(void **state)
+{
+    for (int friction = 0; friction <= FEM_FRICTION_COULOMB; friction++) {
+        everything s;
+        fem_variation d;
+        everything_variable v[EVERYTHING_VARIABLES];
+        double sum = 0, size = 0;
+        assert_true(everything_open(&s, 1, NULL, 0));
+        s.model.ground.friction = friction;
+        everything_run(&s, 1);
+        set_direction(&d, &s);
+        const size_t kinds = everything_list(&s, v);
+        const fem_variation gradient = s.gradient;
+        double *by[EVERYTHING_VARIABLES];
+        s.gradient = d;
+        everything_variable w[EVERYTHING_VARIABLES];
+        everything_list(&s, w);
+        for (size_t k = 0; k < kinds; k++) {
+            by[k] = k + 1 < kinds ? w[k].by : s.weights_dot;
+            for (size_t i = 0; i < v[k].n; i++) {
+                const double *g = k >= 9 && k <= 16 && k != 11 ? NULL : v[k].by;
+                sum += (g ? g[i] : 0) * by[k][i];
+            }
+        }
+        /* numbers in the structure itself */
+        const double *own = &gradient.membrane.mu, *along = &d.membrane.mu;
+        const size_t numbers = 5 + 2 + 4 + 3;
+        for (size_t i = 0; i < numbers; i++) {
+            sum += own[i] * along[i];
+        }
+        s.loss_dot = 0;
+        assert_int_equal(fem_tangent(s.episode, &s.driver, &s, &d, &s.bad), DS_OK);
+        assert_true(s.bad < 0);
+        size = fmax(fabs(sum), fabs(s.loss_dot));
+        if (!(fabs(sum - s.loss_dot) <= 1e-9 * size)) {
+            fail_msg("<J v, w> = %.15g, <v, J' w> = %.15g", s.loss_dot, sum);
+        }
+        everything_close(&s);
+    }
+}
+
+/* ---- a sheet in its plane ---- */
+
+enum { PLANE_STEPS = 200 };
+
+/* The loss is a sum of positions and velocities in the last state. */
+static void see_plane(void *self, uint64_t k, const fem_state *s, fem_state *bar)
+{
+    const size_t n = *(const size_t *)self;
+    (void)k;
+    (void)s;
+    for (size_t i = 0; i < 3 * n; i++) {
+        bar->q[i] += sin((double)i + 1);
+        bar->u[i] += cos((double)i + 1);
+    }
+}
+
+/* The walker's model, slightly compressed, falls to the ground; its plane is z = 0, or x = 0. */
+static void open_plane(fem_model *m, fem_mesh *mesh, int turned)
+{
+    const fem_placing where = {{0, 0.02, 0}, {0, 0, 0}, {0, 1, 0}, turned ? 0.5 * 3.14159265358979323846 : 0};
+    fem_model_open(m);
+    assert_int_equal(fem_mesh_walker(mesh), DS_OK);
+    m->membrane = (fem_membrane){1e4, 1e4, 100, 0, 0};
+    fem_add_cloth(m, mesh, &where, 1, 0, 0);
+    assert_int_equal(fem_model_finish(m), DS_OK);
+    m->ground = (fem_ground){.on = 1,
+                             .friction = FEM_FRICTION_ISOTROPIC,
+                             .offset = 0.01,
+                             .ke = 1e4,
+                             .kd = 1e3,
+                             .kf = 1e3,
+                             .mu = 0.5};
+    for (size_t t = 0; t < m->triangles; t++) {
+        m->triangle_act[t] = 0.1 * sin((double)t);
+    }
+    for (size_t i = 0; i < m->particles && turned; i++) {
+        m->q[3 * i] = 0;
+    }
+}
+
+static void run_plane(fem_model *m, uint32_t want, const char *isa, ds_memory *room, fem_variation *out)
+{
+    static const uint64_t last = PLANE_STEPS;
+    const fem_driver driver = {.frames = &last, .frame_count = 1, .state_bar = see_plane};
+    const fem_options o = {.dt = 1.0 / 1920,
+                           .steps = PLANE_STEPS,
+                           .want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION | want,
+                           .isa = isa};
+    fem_episode *e = NULL;
+    int64_t bad = 0;
+    fem_variation_open(out, room, m);
+    assert_int_equal(fem_episode_open(&e, m, &o, NULL), DS_OK);
+    assert_int_equal(fem_episode_run(e, &driver, &m->particles, 1, &bad), DS_OK);
+    assert_true(bad < 0);
+    assert_int_equal(fem_episode_adjoint(e, out, &bad), DS_OK);
+    assert_true(bad < 0);
+    fem_episode_close(e);
+}
+
+/* The share of nonzero numbers along `axis`; along the other axes both have the same bits. */
+static size_t across(const double *a, const double *b, size_t n, size_t axis)
+{
+    size_t moved = 0;
+    for (size_t i = 0; i < 3 * n; i++) {
+        if (i % 3 == axis) {
+            moved += a[i] != 0;
+            assert_true(b[i] == 0);
+        } else {
+            assert_true(a[i] == b[i]);
+        }
+    }
+    return moved;
+}
+
+static void in_plane_changes_nothing_in_the_plane(void **state)
+{
+    for (int k = 0; k < 4; k++) {
+        const size_t axis = k % 2 ? 0 : 2;
+        fem_model m;
+        fem_mesh mesh;
+        ds_memory room = {0};
+        fem_variation a, b;
+        open_plane(&m, &mesh, k % 2);
+        run_plane(&m, 0, k < 2 ? NULL : "plain", &room, &a);
+        run_plane(&m, FEM_WANT_IN_PLANE, k < 2 ? NULL : "plain", &room, &b);
+        assert_true(across(a.q, b.q, m.particles, axis) == m.particles);
+        assert_true(across(a.u, b.u, m.particles, axis) == m.particles);
+        assert_memory_equal(a.mass, b.mass, m.particles * sizeof *a.mass);
+        assert_memory_equal(a.triangle_act, b.triangle_act, m.triangles * sizeof *a.mass);
+        assert_memory_equal(&a.membrane, &b.membrane, sizeof a.membrane);
+        assert_true(a.ke == b.ke && a.mu == b.mu && a.gravity[1] == b.gravity[1] && b.gravity[axis] == 0);
+        /* A motion that leaves the plane has all its derivatives. */
+        m.u[axis] = 1e-9;
+        run_plane(&m, 0, NULL, &room, &a);
+        run_plane(&m, FEM_WANT_IN_PLANE, NULL, &room, &b);
+        assert_memory_equal(a.q, b.q, 3 * m.particles * sizeof *a.q);
+        assert_memory_equal(a.u, b.u, 3 * m.particles * sizeof *a.u);
+        fem_model_close(&m);
+        fem_mesh_free(&mesh);
+        ds_memory_free(&room);
+    }
+}
+
+/* ---- a recorded episode ---- */
+
+enum { POINTS = 200 };
+
+typedef struct recorded {
+    const json_t *frames;
+    double target[3 * POINTS], loss;
+    size_t n;
+    uint64_t steps;
+    double worst_before, worst_after;
+} recorded;
+
+static void compare_frame(void *self, uint64_t k, const fem_state *s)
+{
+    recorded *r = self;
+    char key[24];
+    double x[3 * POINTS];
+    snprintf(key, sizeof key, "%llu", (unsigned long long)k);
+    const json_t *frame = json_object_get(r->frames, key);
+    if (frame) {
+        assert_int_equal(golden_array(frame, "x", x), 3 * r->n);
+        double *worst = k <= 100 ? &r->worst_before : &r->worst_after;
+        for (size_t i = 0; i < 3 * r->n; i++) {
+            *worst = fmax(*worst, fabs(x[i] - s->q[i]));
+        }
+    }
+    r->loss = 0;
+    for (size_t i = 0; i < 3 * r->n; i++) {
+        r->loss += (s->q[i] - r->target[i]) * (s->q[i] - r->target[i]) / (double)r->n;
+    }
+}
+
+static void recorded_bar(void *self, uint64_t k, const fem_state *s, fem_state *bar)
+{
+    recorded *r = self;
+    for (size_t i = 0; i < 3 * r->n && k == r->steps; i++) {
+        bar->q[i] += 2 * (s->q[i] - r->target[i]) / (double)r->n;
+    }
+}
+
+static void check_share(const char *what, double have, double want, double share)
+{
+    print_message("# %s: %.6g, recorded %.6g\n", what, have, want);
+    if (!(fabs(have - want) <= share * fabs(want))) {
+        fail_msg("%s: %.8g, recorded %.8g", what, have, want);
+    }
+}
+
+static void build_recorded(fem_model *m, const json_t *c, size_t n, double mu, double lambda,
+                           const double v0[3])
+{
+    double x[3 * POINTS], mass[POINTS], ground[4];
+    const json_t *tets = json_object_get(c, "tetrahedra");
+    golden_array(c, "points", x);
+    golden_array(c, "mass", mass);
+    golden_array(c, "ke_kd_kf_mu", ground);
+    fem_model_open(m);
+    for (size_t i = 0; i < n; i++) {
+        fem_add_particle(m, x + 3 * i, v0, mass[i]);
+    }
+    for (size_t t = 0; t < json_array_size(tets); t++) {
+        double corner[4];
+        golden_copy(json_array_get(tets, t), corner);
+        fem_add_tet(m,
+                    (const uint32_t[]){(uint32_t)corner[0], (uint32_t)corner[1], (uint32_t)corner[2],
+                                       (uint32_t)corner[3]},
+                    (fem_solid){mu, lambda, 0});
+    }
+    m->gravity[1] = golden_number(c, "gravity");
+    m->ground = (fem_ground){
+        1, FEM_FRICTION_COULOMB, golden_number(c, "radius"), ground[0], ground[1], ground[2], ground[3]};
+    assert_int_equal(fem_model_finish(m), DS_OK);
+}
+
+static void recorded_episode(void **state)
+{
+    static const uint64_t all[] = {1, 50, 100, 200, 300};
+    json_t *root = golden_or_skip("fem/warp_elements.json");
+    const json_t *c = json_object_get(root, "episode"), *grad = json_object_get(c, "grad");
+    static recorded r;
+    double v0[3], want[3], by[3] = {0}, mu = 0, lambda = 0;
+    fem_model m;
+    fem_episode *e;
+    fem_variation g;
+    ds_memory room = {0};
+    int64_t bad;
+    r = (recorded){.frames = json_object_get(c, "frames"), .steps = (uint64_t)golden_number(c, "steps")};
+    r.n = golden_array(c, "target", r.target) / 3;
+    assert_true(r.n <= POINTS && r.steps == 300);
+    golden_array(c, "v0", v0);
+    build_recorded(&m, c, r.n, golden_number(c, "mu"), golden_number(c, "lambda"), v0);
+    const fem_options o = {.dt = golden_number(c, "dt"), .steps = r.steps, .want = FEM_WANT_MATERIAL};
+    assert_int_equal(fem_episode_open(&e, &m, &o, NULL), DS_OK);
+    fem_variation_open(&g, &room, &m);
+    const fem_driver d = {.frames = all, .frame_count = 5, .state = compare_frame, .state_bar = recorded_bar};
+    assert_int_equal(fem_episode_run(e, &d, &r, 1, &bad), DS_OK);
+    print_message("# frames differ by %.2g m before the contact, %.2g m after it\n", r.worst_before,
+                  r.worst_after);
+    assert_true(r.worst_before > 0 && r.worst_before <= 1e-5 && r.worst_after <= 2e-3);
+    check_share("loss", r.loss, golden_number(c, "loss"), 1e-3);
+    assert_int_equal(fem_episode_adjoint(e, &g, &bad), DS_OK);
+    for (size_t i = 0; i < 3 * r.n; i++) {
+        by[i % 3] += g.u[i];
+    }
+    for (size_t i = 0; i < m.tets; i++) {
+        mu += g.solid[i].mu;
+        lambda += g.solid[i].lambda;
+    }
+    golden_array(grad, "v0", want);
+    check_share("derivative by v0x", by[0], want[0], 0.02);
+    check_share("derivative by v0z", by[2], want[2], 0.02);
+    check_share("derivative by mu", mu, golden_number(grad, "mu"), 0.02);
+    check_share("derivative by lambda", lambda, golden_number(grad, "lambda"), 0.02);
+    /* v0y is finer than the recording: compared with our own differences */
+    double loss[2];
+    const double h = 1e-7;
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < r.n; i++) {
+            m.u[3 * i + 1] = v0[1] + (side ? h : -h);
+        }
+        fem_episode_run(e, &d, &r, 0, &bad);
+        loss[side] = r.loss;
+    }
+    check_share("derivative by v0y (against our differences)", by[1], (loss[1] - loss[0]) / (2 * h), 0.01);
+    ds_memory_free(&room);
+    fem_episode_close(e);
+    fem_model_close(&m);
+    json_decref(root);
+}
+
+/* ---- gradSim's scenes ---- */
+
+static double sag(double mu, double lambda, double seconds)
+{
+    fem_scene s;
+    const uint64_t at = (uint64_t)(seconds * 1920 + 1.5);
+    assert_true(fem_scene_beam(&s, at, NULL, mu, lambda));
+    assert_true(fem_step_limit(&s.model, 1.0 / 1920).load < 1);
+    const size_t node = 3 * (size_t)fem_block_index(20, 2, 10, 0, 1) + 1;
+    int64_t bad;
+    fem_episode_run(s.episode, NULL, NULL, 0, &bad);
+    assert_true(bad == -1);
+    const double out = fem_episode_state(s.episode).q[node] - s.model.q[node];
+    print_message("# mu %g, lambda %g, t = %g s: %.4f m\n", mu, lambda, seconds, out);
+    fem_scene_close(&s);
+    return out;
+}
+
+static void beams_sag(void **state)
+{
+    static const double measured[][4] = {
+        {1000, 1000, 0.3, -0.3464}, {1000, 1000, 0.6, -0.2726}, {1000, 1000, 0.9, -0.2317},
+        {1000, 1000, 1.2, -0.3385}, {100, 50, 0.6, -1.2122},    {2000, 1000, 0.6, -0.1505},
+        {1000, 210, 0.6, -0.4459},
+    };
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const double *m = measured[i];
+        assert_true(fabs(sag(m[0], m[1], m[2]) - m[3]) < 1e-4);
+    }
+    const double stiff = sag(2e4, 2e4, 0.3); /* still stable */
+    assert_true(stiff < 0 && stiff > -0.1);
+}
+
+static void balls_bounce(void **state)
+{
+    /* state after 384 steps k: x and y of the centre. Before the contact the shape does not matter; after it,
+     * the directions of the icosahedron's corners do, which are not part of the measured scene. */
+    static const struct {
+        int k;
+        double x, y, tolerance;
+    } measured[] = {
+        {1, -1.6, 1.80349, 1e-5},       {2, -1.2, 1.21498, 1e-5},       {3, -0.81371, 0.44481, 1.5e-3},
+        {5, -0.26490, 1.26751, 1.5e-3}, {10, 0.89763, 1.13572, 1.5e-3},
+    };
+    fem_scene s;
+    assert_true(fem_scene_ball(&s, 3840, NULL));
+    assert_true(fabs(s.total_mass - 36.587) < 1e-3);
+    fem_scene_run(&s, 0);
+    assert_true(s.bad == -1 && s.seen == 10);
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const double *c = s.centre[measured[i].k - 1];
+        print_message("# t = %g s: (%.5f, %.5f), measured (%.5f, %.5f)\n", 0.2 * measured[i].k, c[0], c[1],
+                      measured[i].x, measured[i].y);
+        assert_true(fabs(c[0] - measured[i].x) < measured[i].tolerance);
+        assert_true(fabs(c[1] - measured[i].y) < measured[i].tolerance);
+    }
+    fem_scene_close(&s);
+}
+
+static void bodies_without_actuation(void **state)
+{
+    fem_scene s;
+    assert_true(fem_scene_gear(&s, 5760, NULL));
+    memset(s.weights, 0, control_weights(s.net) * sizeof *s.weights);
+    fem_scene_run(&s, 0);
+    print_message("# gear: %.4f\n", s.centre[0][0]);
+    assert_true(s.bad == -1 && fabs(s.centre[0][0] + 2.558) < 0.02);
+    fem_scene_close(&s);
+    assert_true(fem_scene_walker(&s, 9600, NULL));
+    memset(s.weights, 0, control_weights(s.net) * sizeof *s.weights);
+    fem_scene_run(&s, 0);
+    print_message("# walker: %.5f\n", s.centre[0][0]);
+    assert_true(s.bad == -1 && fabs(s.centre[0][0]) < 0.01);
+    fem_scene_close(&s);
+}
+
+/* Derivatives by some weights over the whole episode. Contact has kinks: a few may lie within a difference.
+ */
+static void compare_weights(fem_scene *s, size_t count, double h)
+{
+    const size_t n = control_weights(s->net);
+    size_t wrong = 0;
+    double errors = 0, most = 0;
+    fem_scene_run(s, 1);
+    assert_true(s->bad == -1);
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(s->bar[i]));
+    }
+    for (size_t k = 0; k < count; k++) {
+        const size_t i = k * n / count;
+        const double at = s->weights[i];
+        s->weights[i] = at + h;
+        fem_scene_run(s, 0);
+        const double up = s->loss;
+        s->weights[i] = at - h;
+        fem_scene_run(s, 0);
+        const double by = (up - s->loss) / (2 * h), error = fabs(by - s->bar[i]) / most;
+        s->weights[i] = at;
+        errors += error / (double)count;
+        wrong += error > 1e-3;
+        if (error > 1e-3) {
+            print_message("# weight %zu: %.6g, by differences %.6g\n", i, s->bar[i], by);
+        }
+    }
+    print_message(
+        "# %zu of %zu derivatives by weights differ by more than 1e-3 of the largest, %.3g; mean %.2g\n",
+        wrong, count, most, errors);
+    assert_true(most > 0 && wrong * 5 <= count && errors < 1e-2);
+}
+
+static void gradients_of_whole_episodes(void **state)
+{
+#ifdef SLOW
+    const size_t count = 200;
+#else
+    const size_t count = 2;
+#endif
+    fem_scene s;
+    assert_true(fem_scene_gear(&s, 5760, NULL));
+    assert_true(fem_episode_bytes(s.episode) <= 300000000);
+    compare_weights(&s, count, 1e-6);
+    fem_scene_close(&s);
+    assert_true(fem_scene_walker(&s, 9600, NULL));
+    assert_true(fem_episode_bytes(s.episode) <= 300000000);
+    compare_weights(&s, count, 1e-6);
+    fem_scene_close(&s);
+}
+
+RUN_TESTS(bulk_modulus, particles_fall, energy_stays, results_do_not_depend_on_memory_or_instructions,
+          fast_episodes_match_the_plain_one, episodes_go_on_from_any_state, explosions_are_told,
+          nonsense_is_refused, smooth_gradients_match_differences, contact_gradients_match_differences,
+          tangents_are_adjoint_to_gradients, in_plane_changes_nothing_in_the_plane, recorded_episode,
+          beams_sag, balls_bounce, bodies_without_actuation, gradients_of_whole_episodes)

@@ -2,22 +2,16 @@
 /* test_fem_laws.c - the force laws of single elements: balance, rest, invariance, energy, derivatives against
  * central differences; the kernels of all instruction sets against the scalar laws; recorded values of an
  * independent implementation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
 #include "engines/physics/fem/ground.h"
 #include "engines/physics/fem/kernels/kernels.h"
 #include "engines/physics/fem/laws/law.h"
 #include "engines/physics/fem/mesh.h"
 #include "golden.h"
+#include "test.h"
+#include "test.h"
+
+#include <diffsim/helper/random.h>
+#include <diffsim/helper/random.h>
 
 enum { MOST_CONSTANTS = 4, DRAWS = 20 };
 
@@ -34,13 +28,13 @@ static vec3 random_vector(double size)
     return (vec3){x, y, uniform(-size, size)};
 }
 
-/* An element in some state: what any law needs. */
+/* An element in some state, with the inputs of every law. */
 typedef struct sample {
     double constant[MOST_CONSTANTS];
     vec3 q[4], u[4], rest[4];
     fem_triangle_rest triangle;
     fem_tet_rest tet;
-    double length; /* of an edge at rest */
+    double length; /* rest length of an edge */
 } sample;
 
 typedef struct law {
@@ -55,7 +49,7 @@ typedef struct law {
     double (*energy)(const sample *s);
 } law;
 
-/* A law's three functions in one form: structures of constants are arrays of doubles. */
+/* The three functions of a law in one form: structures of constants are arrays of doubles. */
 #define WRAP(name, type, rest)                                                                               \
     static void name##_f(const sample *s, vec3 f[4])                                                         \
     {                                                                                                        \
@@ -152,7 +146,7 @@ static void draw(const law *l, sample *s)
     s->triangle.area = fem_rest_triangle(p[0], p[1], p[2], s->triangle.inverse);
     s->length = fem_rest_edge(p[0], p[1], p[2], p[3], &ignored);
     s->tet.volume = fem_rest_tet(p[0], p[1], p[2], p[3], s->tet.inverse);
-    if (s->tet.volume == 0) { /* turned over */
+    if (s->tet.volume == 0) { /* inverted */
         memcpy(p[3], p[2], sizeof p[3]);
         numbers_of(s->rest[3], p[2]);
         s->tet.volume = fem_rest_tet(p[0], p[1], p[2], p[3], s->tet.inverse);
@@ -207,7 +201,6 @@ static void check_below(const char *what, const char *law_name, double value, do
 
 static void forces_balance(void **state)
 {
-    (void)state;
     for (int k = 0; k < LAWS * DRAWS; k++) {
         const law *l = &laws[k / DRAWS];
         sample s;
@@ -232,7 +225,6 @@ static void forces_balance(void **state)
 
 static void shapes_at_rest_stay(void **state)
 {
-    (void)state;
     for (int k = 0; k < LAWS * DRAWS; k++) {
         const law *l = &laws[k / DRAWS];
         sample s;
@@ -252,7 +244,7 @@ static void shapes_at_rest_stay(void **state)
 
 static vec3 turned(vec3 a)
 {
-    /* about (1, 2, 2)/3 by 0.8 */
+    /* rotated about (1, 2, 2)/3 by 0.8 */
     const vec3 n = {1.0 / 3, 2.0 / 3, 2.0 / 3};
     const vec3 across = v3_cross(n, a);
     return v3_along(v3_along(v3_times(cos(0.8), a), sin(0.8), across), (1 - cos(0.8)) * v3_dot(n, a), n);
@@ -260,7 +252,6 @@ static vec3 turned(vec3 a)
 
 static void laws_do_not_see_the_frame(void **state)
 {
-    (void)state;
     for (int k = 0; k < LAWS * DRAWS; k++) {
         const law *l = &laws[k / DRAWS];
         sample s;
@@ -286,7 +277,6 @@ static double *component(sample *s, int velocity, int corner, int axis)
 
 static void elastic_forces_are_slopes_of_the_energy(void **state)
 {
-    (void)state;
     const double h = 1e-5;
     for (int k = 0; k < LAWS * DRAWS; k++) {
         const law *l = &laws[k / DRAWS];
@@ -326,7 +316,6 @@ static double slope_of(const law *l, sample *s, double *x, const vec3 fb[4])
 
 static void derivatives_match_differences(void **state)
 {
-    (void)state;
     for (int k = 0; k < LAWS * DRAWS; k++) {
         const law *l = &laws[k / DRAWS];
         sample s;
@@ -354,11 +343,10 @@ static void derivatives_match_differences(void **state)
     }
 }
 
-/* A triangle that flies along its normal, up to an angle: there the lift changes fast with the direction.
- * Below 3e-4 rad the differences have no digits, because the cosine of the angle has few. */
+/* A triangle that flies along its normal, up to an angle: near it the lift changes fast with the direction.
+ * Below 3e-4 rad the differences have no accurate digits, because the cosine of the angle has few. */
 static void lift_is_differentiated_up_to_head_on(void **state)
 {
-    (void)state;
     for (int k = 0; k < 400; k++) {
         const double angle = pow(10, uniform(-3.5, -1)), h = 1e-3 * angle;
         const fem_air_law air = {uniform(0, 10), uniform(1, 30)};
@@ -388,7 +376,6 @@ static void lift_is_differentiated_up_to_head_on(void **state)
 
 static void tangents_are_adjoint_to_the_reverse(void **state)
 {
-    (void)state;
     for (int k = 0; k < LAWS * DRAWS; k++) {
         const law *l = &laws[k / DRAWS];
         sample s;
@@ -424,7 +411,6 @@ static double ground_dot(const fem_ground *g, double y, const double *u, const d
 
 static void ground_derivatives_match_differences(void **state)
 {
-    (void)state;
     const double h = 1e-7;
     for (int k = 0; k < 300; k++) {
         fem_ground g = {
@@ -566,7 +552,6 @@ static outcome outcome_of(const fem_model *m, const fem_kernels *kernels)
 
 static void kernels_match_the_plain_laws(void **state)
 {
-    (void)state;
     fem_model m;
     mixed_model(&m);
     const outcome plain = outcome_of(&m, fem_kernels_find("plain")),
@@ -588,7 +573,6 @@ static void kernels_match_the_plain_laws(void **state)
 
 static void instruction_sets_give_the_same_bits(void **state)
 {
-    (void)state;
     static const char *const sets[] = {"avx2", "avx512"};
     fem_model m;
     mixed_model(&m);
@@ -610,7 +594,6 @@ static void instruction_sets_give_the_same_bits(void **state)
 
 static void awkward_elements_stay_finite(void **state)
 {
-    (void)state;
     static const char *const sets[] = {"plain", "baseline", "avx2", "avx512"};
     fem_model m;
     mixed_model(&m);
@@ -671,7 +654,6 @@ static void compare_numbers(const char *what, size_t at, const double *have, con
 
 static void recorded_tetrahedra(void **state)
 {
-    (void)state;
     json_t *root = golden_or_skip("fem/warp_elements.json"), *cases = golden_list(root, "tetrahedra");
     for (size_t k = 0; k < json_array_size(cases); k++) {
         const json_t *c = json_array_get(cases, k), *vjp = json_object_get(c, "vjp");
@@ -706,7 +688,6 @@ static void recorded_tetrahedra(void **state)
 /* The recorded flow is the mean velocity times 0.9999: its forces and derivatives scale with it. */
 static void recorded_triangles(void **state)
 {
-    (void)state;
     json_t *root = golden_or_skip("fem/warp_elements.json"), *cases = golden_list(root, "triangles");
     const double flow = 0.9999;
     for (size_t k = 0; k < json_array_size(cases); k++) {
@@ -755,7 +736,6 @@ static void recorded_triangles(void **state)
 
 static void recorded_ground(void **state)
 {
-    (void)state;
     json_t *root = golden_or_skip("fem/warp_elements.json"), *cases = golden_list(root, "ground");
     for (size_t k = 0; k < json_array_size(cases); k++) {
         const json_t *c = json_array_get(cases, k), *vjp = json_object_get(c, "vjp");
@@ -783,24 +763,15 @@ static void recorded_ground(void **state)
     json_decref(root);
 }
 
-int main(void)
+static int set_up(void **state)
 {
     random_numbers = ds_random_open(11, "laws", 0);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forces_balance),
-        cmocka_unit_test(shapes_at_rest_stay),
-        cmocka_unit_test(laws_do_not_see_the_frame),
-        cmocka_unit_test(elastic_forces_are_slopes_of_the_energy),
-        cmocka_unit_test(derivatives_match_differences),
-        cmocka_unit_test(lift_is_differentiated_up_to_head_on),
-        cmocka_unit_test(tangents_are_adjoint_to_the_reverse),
-        cmocka_unit_test(ground_derivatives_match_differences),
-        cmocka_unit_test(kernels_match_the_plain_laws),
-        cmocka_unit_test(instruction_sets_give_the_same_bits),
-        cmocka_unit_test(awkward_elements_stay_finite),
-        cmocka_unit_test(recorded_tetrahedra),
-        cmocka_unit_test(recorded_triangles),
-        cmocka_unit_test(recorded_ground),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+RUN_TESTS_WITH(set_up, NULL, forces_balance, shapes_at_rest_stay, laws_do_not_see_the_frame,
+               elastic_forces_are_slopes_of_the_energy, derivatives_match_differences,
+               lift_is_differentiated_up_to_head_on, tangents_are_adjoint_to_the_reverse,
+               ground_derivatives_match_differences, kernels_match_the_plain_laws,
+               instruction_sets_give_the_same_bits, awkward_elements_stay_finite, recorded_tetrahedra,
+               recorded_triangles, recorded_ground)

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_fem_mesh.c - procedural meshes: counts, areas, volumes, surfaces, edges, masses; readers of mesh files
  * and their messages about bad ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "engines/physics/fem/model.h"
 #include "engines/physics/fem/read.h"
+#include "test.h"
+#include "test.h"
 
 /* Whether each edge of the triangles has exactly two of them, in opposite sense. */
 static int is_closed(const fem_mesh *m)
@@ -57,16 +49,14 @@ static void check_solid(const char *name, ds_status (*make)(fem_mesh *), size_t 
 
 static void solids_have_their_counts(void **state)
 {
-    (void)state;
     check_solid("gear", fem_mesh_gear, 480, 1152, 960, 9.67037, 5e-6);
     check_solid("ball", fem_mesh_ball, 85, 320, 80, 3.658712, 5e-7);
     check_solid("beam", fem_mesh_beam, 189, 400, 336, 0.08, 1e-15);
 }
 
-/* Closed, outward, every point at distance 1, and evenly: no centre but the origin. */
+/* Closed, outward, every point at distance 1, and balanced: the centre is the origin. */
 static void the_sphere_is_round(void **state)
 {
-    (void)state;
     fem_mesh m;
     double sum[3] = {0};
     assert_int_equal(fem_mesh_sphere(&m), DS_OK);
@@ -87,10 +77,9 @@ static void the_sphere_is_round(void **state)
     fem_mesh_free(&m);
 }
 
-/* Closed, outward, with the volume of the solid of frusta of their polygons; of one size at last. */
+/* Closed, outward, with the volume of the solid of frusta of their polygons; finally of one size. */
 static void surfaces_have_their_counts(void **state)
 {
-    (void)state;
     const double pi = acos(-1), circle = 16 * sin(2 * pi / 32);
     const struct {
         ds_status (*make)(fem_mesh *);
@@ -130,7 +119,6 @@ static void surfaces_have_their_counts(void **state)
 
 static void the_gear_is_centred(void **state)
 {
-    (void)state;
     fem_mesh m;
     fem_model b;
     double centre[3], mass = 0;
@@ -150,7 +138,6 @@ static void the_gear_is_centred(void **state)
 
 static void flat_meshes_have_their_counts(void **state)
 {
-    (void)state;
     fem_mesh m;
     uint32_t *edge;
     size_t edges;
@@ -174,7 +161,7 @@ static void flat_meshes_have_their_counts(void **state)
     assert_memory_equal(m.triangle, first, sizeof first);
     assert_int_equal(fem_mesh_edges(&m, &edge, &edges, NULL), DS_OK);
     assert_int_equal(edges, (3 * 400 - 2 * 30) / 2);
-    for (size_t e = 0; e < edges; e++) { /* both sides turn the same way: flat at rest */
+    for (size_t e = 0; e < edges; e++) { /* both sides have the same orientation: flat at rest */
         assert_true(edge[4 * e] != edge[4 * e + 1]);
     }
     free(edge);
@@ -193,10 +180,9 @@ static void flat_meshes_have_their_counts(void **state)
     assert_int_equal(fem_mesh_block(&m, SIZE_MAX / 2, 2, 3, (double[]){1, 1, 1}), DS_E_PARAM);
 }
 
-/* Folded by a known angle; flat ones have none. */
+/* Folded by a known angle; flat edges have none. */
 static void edges_know_their_angle(void **state)
 {
-    (void)state;
     fem_mesh m;
     fem_model b;
     assert_int_equal(fem_mesh_grid(&m, 2, 1, (double[]){1, 0, 0}, (double[]){0, 1, 0}), DS_OK);
@@ -218,7 +204,7 @@ static void edges_know_their_angle(void **state)
         upright += fabs(fabs(b.edge_rest[e]) - 1.5707963267948966) < 1e-14;
     }
     assert_int_equal(upright, 1);
-    /* mass: one each, and three per area */
+    /* mass: one per point, and three per area */
     double mass = 0;
     for (size_t i = 0; i < b.particles; i++) {
         mass += b.mass[i];
@@ -230,7 +216,6 @@ static void edges_know_their_angle(void **state)
 
 static void turned_tetrahedra_are_turned_back(void **state)
 {
-    (void)state;
     fem_model b;
     static const double o[3] = {0, 0, 0}, x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0, 0, 1};
     fem_model_open(&b);
@@ -267,7 +252,6 @@ static int parse_tetgen(fem_mesh *m, const char *text, size_t size, const char *
 
 static void files_become_meshes(void **state)
 {
-    (void)state;
     static const struct {
         parser parse;
         const char *text;
@@ -385,7 +369,6 @@ static void put_version_4(bytes *b)
 /* Both versions in both byte orders; a truncated file gives one line. */
 static void binary_files_become_meshes(void **state)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         bytes b = {.swapped = i % 2};
         fem_mesh m;
@@ -407,7 +390,6 @@ static void binary_files_become_meshes(void **state)
 
 static void bad_files_are_told_with_their_line(void **state)
 {
-    (void)state;
     static const struct {
         parser parse;
         const char *text, *want;
@@ -461,19 +443,6 @@ static void bad_files_are_told_with_their_line(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solids_have_their_counts),
-        cmocka_unit_test(the_sphere_is_round),
-        cmocka_unit_test(surfaces_have_their_counts),
-        cmocka_unit_test(the_gear_is_centred),
-        cmocka_unit_test(flat_meshes_have_their_counts),
-        cmocka_unit_test(edges_know_their_angle),
-        cmocka_unit_test(turned_tetrahedra_are_turned_back),
-        cmocka_unit_test(files_become_meshes),
-        cmocka_unit_test(binary_files_become_meshes),
-        cmocka_unit_test(bad_files_are_told_with_their_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(solids_have_their_counts, the_sphere_is_round, surfaces_have_their_counts, the_gear_is_centred,
+          flat_meshes_have_their_counts, edges_know_their_angle, turned_tetrahedra_are_turned_back,
+          files_become_meshes, binary_files_become_meshes, bad_files_are_told_with_their_line)

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenes and recorded values for the tests of the plasticine engine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+/* mpm_support.c - scenes and recorded values for the tests of the plasticine engine. */
+#include "mpm_support.h"
 
 #include "engines/physics/mpm/sim/scene.h"
 #include "golden.h"
-#include "mpm_support.h"
+#include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 const char *const mpm_task_names[MPM_TASKS] = {"Assembly", "Chopsticks", "Move",  "Pinch",      "Rollingpin",

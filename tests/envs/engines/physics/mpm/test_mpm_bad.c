@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad states, in both engines and both precisions: numbers that are not finite, positions outside,
- * deformations that are inverted, crushed or absurd, no particles. An episode ends well or says that it
- * diverged, never in a crash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+/* test_mpm_bad.c - bad states in both engines and both precisions: values that are not finite, positions
+ * outside, inverted, crushed or extreme deformations, no particles. An episode succeeds or reports that it
+ * diverged; it never crashes. */
+#include "engines/physics/mpm/sim/scene.h"
 #include "mpm_support.h"
 #include "sanitizers.h"
-#include "engines/physics/mpm/sim/scene.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 enum { WAYS = 3, STEPS = 2 };
 static const struct {
@@ -51,7 +41,6 @@ static void open_episode(mpm_episode *e, const mpm_scene *of, int way)
 
 static int open_all(void **state)
 {
-    (void)state;
     scene = mpm_test_scene(TASK_TORUS, 1);
     for (int w = 0; w < WAYS; w++) {
         open_episode(&episodes[w], &scene, w);
@@ -64,7 +53,6 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
     for (int w = 0; w < WAYS; w++) {
         mpm_episode_free(&episodes[w]);
     }
@@ -72,8 +60,8 @@ static int close_all(void **state)
     return 0;
 }
 
-/* An episode with gradient from the particles given. Whatever comes out must be whole: a finite loss and
- * gradient, or the step in which it diverged. */
+/* An episode with gradient from these particles. It gives a finite loss and gradient, or the step in which it
+ * diverged. */
 static mpm_result run(int way, const mpm_particle *particles)
 {
     mpm_episode *e = &episodes[way];
@@ -106,10 +94,9 @@ static const size_t fields[] = {offsetof(mpm_particle, x), offsetof(mpm_particle
                                 offsetof(mpm_particle, c) + 4 * sizeof(double), offsetof(mpm_particle, f)};
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-/* After any of them the engines must still work, and as before. */
+/* After each bad state the engines still give the earlier results. */
 static void test_not_finite(void **state)
 {
-    (void)state;
     static const double wrong[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300};
     for (int w = 0; w < WAYS; w++) {
         for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -128,7 +115,6 @@ static void test_not_finite(void **state)
 
 static void test_outside(void **state)
 {
-    (void)state;
     static const double where[] = {-1e-9, -3.0, 0.9999, 1.0, 2.0, 1e9};
     for (int w = 0; w < WAYS; w++) {
         for (size_t i = 0; i < sizeof where / sizeof where[0]; i++) {
@@ -140,10 +126,9 @@ static void test_outside(void **state)
     }
 }
 
-/* Particles that would fly out are stopped at the border; all at once, from the start. */
+/* Particles that would leave are stopped at the border, all at once, from the start. */
 static void test_leaving(void **state)
 {
-    (void)state;
     mpm_particle *particles = changed(0, offsetof(mpm_particle, v), 0.0);
     for (uint32_t p = 0; p < count; p++) {
         particles[p].v[0] = p % 2 ? 1e4 : -1e4;
@@ -155,10 +140,9 @@ static void test_leaving(void **state)
     free(particles);
 }
 
-/* det F <= 0 and worse: the law has an answer for them, and the engines have the same one. */
+/* det F <= 0 and worse: the law is defined there, and both engines agree. */
 static void test_deformation(void **state)
 {
-    (void)state;
     static const double diagonals[][3] = {{-1.0, 1.0, 1.0},  {-1.0, -1.0, -1.0}, {0.0, 0.0, 0.0},
                                           {1e-12, 1.0, 1.0}, {0.0, 1.0, 1.0},    {0.04, 0.04, 0.04},
                                           {1.5, 0.7, 1.0},   {3.0, 3.0, 3.0}};
@@ -174,10 +158,9 @@ static void test_deformation(void **state)
     }
 }
 
-/* Random states from harmless to absurd: numbers of any size in any field of many particles. */
+/* Random states from harmless to extreme: numbers of any size in any field of many particles. */
 static void test_random_states(void **state)
 {
-    (void)state;
     mpm_rng rng;
     mpm_rng_seed(&rng, 5);
     int diverged = 0, rounds = SANITIZED ? 20 : 60;
@@ -201,10 +184,9 @@ static void test_random_states(void **state)
     assert_true(diverged > 0 && diverged < rounds * WAYS);
 }
 
-/* A scene without particles does nothing; its loss must not be taken for a good one. */
+/* A scene without particles does nothing; its loss must not look like a good one. */
 static void test_no_particles(void **state)
 {
-    (void)state;
     mpm_scene empty = scene;
     for (uint32_t b = 0; b < empty.n_bodies; b++) {
         empty.bodies[b].count = 0;
@@ -220,12 +202,5 @@ static void test_no_particles(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_outside),
-        cmocka_unit_test(test_leaving),       cmocka_unit_test(test_deformation),
-        cmocka_unit_test(test_random_states), cmocka_unit_test(test_no_particles),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+RUN_TESTS_WITH(open_all, close_all, test_not_finite, test_outside, test_leaving, test_deformation,
+               test_random_states, test_no_particles)

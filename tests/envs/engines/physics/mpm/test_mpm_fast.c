@@ -1,46 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fast engine against the scalar one: substeps forward and backward from random states of all ten tasks,
- * on every instruction set that runs here, in both precisions; extreme states; memory, threads and sorting,
- * which must not change the results. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+/* test_mpm_fast.c - the fast engine against the scalar one: substeps forward and backward from random states
+ * of all ten tasks, on every instruction set of the machine, in both precisions; extreme states; memory,
+ * threads and sorting, which must not change the results. */
 #include "engines/kit/algebra/mat3.h"
+#include "engines/physics/mpm/sim/scene.h"
 #include "mpm_support.h"
 #include "sanitizers.h"
-#include "engines/physics/mpm/sim/scene.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 static const char *const isas[] = {"baseline", "avx2", "avx512"};
 enum { ISAS = 3 };
 
-/* A simulation, states of it, and their adjoints, by the scalar engine. */
+/* A simulation, its states and their adjoints by the scalar engine. */
 typedef struct reference {
     mpm_scene scene;
     mpm_sim sim;
     uint32_t n, substeps;
-    mpm_particle *frames;  /* [substeps + 1][n] */
-    mpm_particle *end_bar; /* what the adjoint starts from */
-    mpm_particle *bar;     /* adjoint of frame 0 */
-    mpm_pose *poses;       /* [substeps + 1][tools] */
-    mpm_pose
-        pose_bar[MPM_MAX_TOOLS]; /* adjoint of the poses at frame 0, with each frame's taken as independent */
+    mpm_particle *frames;             /* [substeps + 1][n] */
+    mpm_particle *end_bar;            /* the seed of the adjoint */
+    mpm_particle *bar;                /* adjoint of frame 0 */
+    mpm_pose *poses;                  /* [substeps + 1][tools] */
+    mpm_pose pose_bar[MPM_MAX_TOOLS]; /* adjoint of the poses at frame 0, each frame's taken as independent */
 } reference;
 
-static mpm_rng rng;
-
-static double uniform(double a, double b)
-{
-    return a + (b - a) * mpm_rng_uniform(&rng);
-}
-
-/* The scene that comes after the tasks: a tank with bodies of all laws. */
+/* The scene after the tasks: a tank with bodies of all laws. */
 enum { TANK = MPM_TASKS, SCENES = MPM_TASKS + 1 };
 
 static const char *scene_name(int scene)
@@ -48,7 +31,7 @@ static const char *scene_name(int scene)
     return scene == TANK ? "tank" : mpm_task_names[scene];
 }
 
-/* Syrup has a relative volume only; some is at its limits. */
+/* Syrup has only a relative volume; some of it is at its limits. */
 static void make_syrup(reference *r)
 {
     for (uint32_t k = 0; k < r->sim.n_phases; k++) {
@@ -66,7 +49,7 @@ static void make_syrup(reference *r)
 static void open_reference(reference *r, int task, uint32_t preset, uint32_t substeps, double speed)
 {
     memset(r, 0, sizeof *r);
-    mpm_rng_seed(&rng, 7 + (uint32_t)task);
+    mpm_rng_seed(&mpm_test_rng, 7 + (uint32_t)task);
     mpm_domain domain = mpm_domain_make(preset);
     r->scene = task == TANK ? mpm_test_tank(&domain) : mpm_test_scene(task, 1);
     r->n = mpm_particle_count(&r->scene, &domain, 0);
@@ -183,7 +166,7 @@ static void expect_close(const mpm_particle *a, const mpm_particle *b, uint32_t 
 typedef struct result {
     mpm_particle *end, *bar;
     mpm_pose pose_bar[MPM_MAX_TOOLS];
-    size_t bytes; /* that the engine held after the adjoint */
+    size_t bytes; /* bytes that the engine held after the adjoint */
 } result;
 
 static void free_result(result *out)
@@ -208,7 +191,7 @@ static void begin_result(const reference *r, result *out)
     out->bar = malloc(r->n * sizeof *out->bar);
 }
 
-/* An episode there and back. */
+/* An episode forward and backward. */
 static void episode_fast(const reference *r, mpm_fast *f, result *out)
 {
     advance_fast(r, f, true, out->end);
@@ -262,7 +245,6 @@ static void compare(const reference *r, const mpm_fast_options *options, double 
 
 static void test_one_substep(void **state)
 {
-    (void)state;
     for (int task = 0; task < SCENES; task++) {
         reference r;
         open_reference(&r, task, MPM_PRESET_SMALL, 1, 0.5);
@@ -275,10 +257,9 @@ static void test_one_substep(void **state)
     }
 }
 
-/* Several sorts, and substeps that are fused across and within them. */
+/* Several sorts, and substeps fused across and within them. */
 static void test_many_substeps(void **state)
 {
-    (void)state;
     for (int task = 0; task < SCENES; task++) {
         reference r;
         open_reference(&r, task, MPM_PRESET_SMALL, 15, 0.2);
@@ -293,10 +274,9 @@ static void test_many_substeps(void **state)
     }
 }
 
-/* Deformations for which the power series do not hold: strong shear, crushed, inverted, all three small. */
+/* Deformations where the power series diverge: strong shear, crushed, inverted, all three small. */
 static void test_extreme_states(void **state)
 {
-    (void)state;
     reference r;
     open_reference(&r, TASK_TORUS, MPM_PRESET_SMALL, 3, 0.1);
     for (uint32_t p = 0; p < r.n; p += 11) {
@@ -332,7 +312,6 @@ static void test_extreme_states(void **state)
 /* Particles that cross cells within a few substeps, and one that crosses many in one. */
 static void test_fast_particles(void **state)
 {
-    (void)state;
     reference r;
     open_reference(&r, TASK_TORUS, MPM_PRESET_SMALL, 12, 8.0);
     run_reference(&r);
@@ -355,7 +334,7 @@ static void expect_same(const reference *r, const result *a, const result *b)
     assert_memory_equal(a->pose_bar, b->pose_bar, sizeof a->pose_bar);
 }
 
-/* Bit by bit the same for every number of threads, and whether substeps are stored or simulated again. */
+/* The same bits for every number of threads, whether substeps are stored or simulated again. */
 static void expect_same_for_all_threads(int task)
 {
     reference r;
@@ -378,16 +357,14 @@ static void expect_same_for_all_threads(int task)
 
 static void test_threads_and_memory(void **state)
 {
-    (void)state;
     expect_same_for_all_threads(TASK_TORUS);
     expect_same_for_all_threads(TANK);
 }
 
-/* Whatever a budget lets the engine keep, from checkpoints alone to all, the bits are the same. A checkpoint
- * is less than half of the state that it stands for. */
+/* For every budget, from checkpoints alone to all states, the bits are the same. A checkpoint is less than
+ * half of the state that it replaces. */
 static void test_budgets(void **state)
 {
-    (void)state;
     for (int bits = 32; bits <= 64; bits += 32) {
         reference r;
         result all, some, least, shorter;
@@ -415,10 +392,9 @@ static void test_budgets(void **state)
     }
 }
 
-/* Memory that is fetched for later episodes changes no bit of them, and the first ones do without. */
+/* Memory that is allocated for later episodes changes no bit of them; the first episodes run without it. */
 static void test_later_budget(void **state)
 {
-    (void)state;
     reference r;
     result first, second;
     open_reference(&r, TANK, MPM_PRESET_SMALL, 42, 0.2);
@@ -441,10 +417,9 @@ static void test_later_budget(void **state)
     close_reference(&r);
 }
 
-/* A particle of syrup takes room for one number of F, not for nine. */
+/* A particle of syrup needs room for one number of F instead of nine. */
 static void test_room_for_syrup(void **state)
 {
-    (void)state;
     reference r;
     size_t bytes[2], syrup = 0;
     open_reference(&r, TANK, MPM_PRESET_SMALL, 1, 0.2);
@@ -465,10 +440,9 @@ static void test_room_for_syrup(void **state)
     close_reference(&r);
 }
 
-/* One engine, episode after episode: with gradient, without, and with it again. */
+/* One engine, episode after episode: with gradient, without, with it again. */
 static void test_again(void **state)
 {
-    (void)state;
     reference r;
     open_reference(&r, TASK_TORUS, MPM_PRESET_SMALL, 10, 0.2);
     for (int store = 0; store < 2; store++) {
@@ -505,10 +479,9 @@ static void test_again(void **state)
     close_reference(&r);
 }
 
-/* Those for portable mode: the bits of the baseline, with vectors of any width. */
+/* The kernels of portable mode: the bits of the baseline, with vectors of any width. */
 static void test_portable(void **state)
 {
-    (void)state;
     static const char *const portable[] = {"portable_avx2", "portable_avx512"};
     for (int task = 0; task < SCENES; task++) {
         reference r;
@@ -532,7 +505,6 @@ static void test_portable(void **state)
 
 static void test_not_finite(void **state)
 {
-    (void)state;
     static const double wrong[] = {NAN, INFINITY, -INFINITY, 1e300};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         for (int field = 0; field < 4; field++) {
@@ -576,7 +548,6 @@ static void open_episode(mpm_episode *e, const mpm_scene *scene, uint32_t engine
 /* Whole episodes: loss and gradient of all ten tasks. */
 static void test_episodes(void **state)
 {
-    (void)state;
     static double target[32 * 32 * 32];
     for (int i = 10; i < 22; i++) {
         for (int j = 0; j < 5; j++) {
@@ -589,7 +560,7 @@ static void test_episodes(void **state)
         mpm_scene scene = mpm_test_scene(task, 1);
         double x[5 * 18], grad[3][5 * 18];
         mpm_outcome out[3];
-        mpm_rng_seed(&rng, 3);
+        mpm_rng_seed(&mpm_test_rng, 3);
         for (int i = 0; i < 5 * 18; i++) {
             x[i] = uniform(-1.0, 1.0);
         }
@@ -608,21 +579,6 @@ static void test_episodes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_substep),
-        cmocka_unit_test(test_many_substeps),
-        cmocka_unit_test(test_extreme_states),
-        cmocka_unit_test(test_fast_particles),
-        cmocka_unit_test(test_threads_and_memory),
-        cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_later_budget),
-        cmocka_unit_test(test_room_for_syrup),
-        cmocka_unit_test(test_again),
-        cmocka_unit_test(test_portable),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_episodes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(test_one_substep, test_many_substeps, test_extreme_states, test_fast_particles,
+          test_threads_and_memory, test_budgets, test_later_budget, test_room_for_syrup, test_again,
+          test_portable, test_not_finite, test_episodes)

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plasticine engine against recorded values of PlasticineLab, all ten tasks: single substeps, losses
- * and states along trajectories, gradients. Quick: the first steps. Compiled with SLOW: everything that
- * is recorded (minutes). Compiled with FAST: the vectorised engine instead of the scalar one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+/* test_mpm_golden.c - the plasticine engine against recorded values of PlasticineLab, all ten tasks: single
+ * substeps, losses and states along trajectories, gradients. Quick: the first steps. With SLOW: all recorded
+ * values (minutes). With FAST: the vectorised engine instead of the scalar one. */
 #include "engines/kit/algebra/mat3.h"
 #include "golden.h"
 #include "mpm_support.h"
 #include "sanitizers.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
 #ifdef SLOW
 static const bool full = true;
@@ -69,9 +60,9 @@ static void compare(const json_t *from, const char *key, const double *values, s
     }
 }
 
-/* Velocities and what is made of them inherit the rounding of the recorded singular vectors (5e-15) times the
- * stiffness: 4 dt 2 mu / dx = 100 in speed, averaged over some ten particles. So values much smaller than
- * this speed are judged on its scale, C on that times 4 / dx, momenta times the mass; and it adds up from
+/* Velocities and their results inherit the rounding of the recorded singular vectors (5e-15) times the
+ * stiffness: 4 dt 2 mu / dx = 100 in speed, averaged over some ten particles. Values much smaller than this
+ * speed are compared on its scale, C on that times 4 / dx, momenta times the mass. The error adds up from
  * substep to substep. */
 static const double noise_speed = 0.1;
 
@@ -123,7 +114,7 @@ static void compare_sums(const json_t *state, const unit_run *r, const char *whe
     }
     compare(state, "sum_x", x, 3, 1e-12, where);
     compare(state, "sum_F", f, 9, 1e-12, where);
-    /* where C is 0 but for rounding, its size is the rounding of whoever computed it: about 1e-13 each */
+    /* where C is 0 up to rounding, both sides have a rounding error of about 1e-13 */
     double rounding = 1e-13 * 9.0 * r->sim.n_particles;
     mpm_expect(abs_c, mpm_number(state, "sum_abs_C"), 1e-11 * abs_c + rounding, "%s, sum_abs_C", where);
 }
@@ -136,7 +127,7 @@ static void compare_grid(const json_t *state, const unit_run *r, int64_t substep
     const mpm_grid_record *record = &r->tape.grid;
     assert_int_equal(record->count, json_integer_value(json_object_get(grid, "n_active")));
     double mass = 0.0, q[3] = {0.0}, abs_q = 0.0;
-    /* over all nodes: close to a wall some carry a little negative mass and take no part in the motion */
+    /* over all nodes: close to a wall some carry a small negative mass and do not move */
     const mpm_grid *g = &r->sim.grid;
     for (int at[3] = {g->lower[0], 0, 0}; at[0] < g->upper[0]; at[0]++) {
         for (at[1] = g->lower[1]; at[1] < g->upper[1]; at[1]++) {
@@ -243,13 +234,11 @@ static void unit_states(int t, int64_t last)
 
 static void test_unit_states_torus(void **state)
 {
-    (void)state;
     unit_states(TASK_TORUS, 19);
 }
 
 static void test_unit_states_all(void **state)
 {
-    (void)state;
     for (int t = 0; t < MPM_TASKS; t++) {
         unit_states(t, full ? 19 : 2);
     }
@@ -286,8 +275,8 @@ static void open_episode(mpm_episode *e, const mpm_scene *scene, const json_t *s
     assert_int_equal(mpm_objective_init(&e->objective, spec.domain.n, target), MPM_OK);
 }
 
-/* Compares what is recorded after an output step. The tolerances are those that the recorder of the values
- * derived from measured sensitivities to perturbations of the start. */
+/* Compares the recorded values after an output step. Their tolerances follow from measured sensitivities to
+ * perturbations of the start. */
 typedef struct trajectory {
     const json_t *root, *sequence;
     const mpm_scene *scene;
@@ -369,7 +358,7 @@ static void check_step(void *context, uint32_t step, const mpm_particle *particl
 {
     trajectory *t = context;
     if (step == 0) {
-        /* recorded once, with the tools where the task puts them */
+        /* recorded once, with the tools at the task's positions */
         const json_t *record = json_object_get(t->root, "frame0");
         check_record(t, record, 0, particles, m);
         mpm_expect(m->iou, mpm_number(record, "iou"), 1e-12, "%s iou", t->label);
@@ -423,7 +412,6 @@ static void follow(int task, const char *name, uint32_t steps)
 
 static void test_torus_trajectory(void **state)
 {
-    (void)state;
     follow(TASK_TORUS, "c0", 10);
 }
 
@@ -435,7 +423,6 @@ static const char *const sequences[] = {"p0", "c0"}; /* a minute each */
 
 static void test_all_trajectories(void **state)
 {
-    (void)state;
     for (int t = 0; t < MPM_TASKS; t++) {
         for (size_t k = 0; k < sizeof sequences / sizeof sequences[0]; k++) {
             follow(t, sequences[k], 50);
@@ -496,11 +483,10 @@ static void gradients(int task, uint32_t longest, double tolerance)
 
 static void test_gradients(void **state)
 {
-    (void)state;
 #ifdef FAST
     const int apart = 1;
 #else
-    /* The quick test leaves the others to test_mpm_golden_fast. */
+    /* test_mpm_golden_fast covers the others. */
     const int apart = full ? 1 : 3;
 #endif
     for (int t = apart > 1 ? 1 : 0; t < MPM_TASKS; t += apart) {

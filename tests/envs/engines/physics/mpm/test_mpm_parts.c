@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the plasticine engine: random stream, particles, decomposition, material law with its adjoint,
  * distance field, stored targets. Needs no recorded data. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "engines/physics/mpm/sim/loss.h"
-#include "engines/physics/mpm/env/env.h"
 #include "engines/kit/algebra/mat3.h"
-#include "mpm_random.h"
-#include "mpm_support.h"
 #include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/mpm/env/env.h"
+#include "engines/physics/mpm/sim/loss.h"
 #include "engines/physics/mpm/sim/sim.h"
+#include "mpm_support.h"
+#include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- random stream and particles ---- */
 
 static void test_random_stream(void **state)
 {
-    (void)state;
     static const double u[4] = {0.54881350392732475, 0.71518936637241948, 0.60276337607164387,
                                 0.54488318299689686};
     static const double g[4] = {1.764052345967664, 0.40015720836722329, 0.9787379841057392,
@@ -40,10 +30,9 @@ static void test_random_stream(void **state)
     }
 }
 
-/* First and last particle, mean and sum of squares of the tasks, from the original. */
+/* First and last particle, mean and sum of squares of the tasks, from PlasticineLab. */
 static void test_particles(void **state)
 {
-    (void)state;
     typedef struct expected {
         int task;
         double first[3], last[3], mean[3], sum_sq;
@@ -115,7 +104,6 @@ static void test_particles(void **state)
 
 static void test_particle_shares(void **state)
 {
-    (void)state;
     mpm_scene scene = mpm_test_scene(0, 1);
     mpm_domain full = mpm_domain_make(MPM_PRESET_FULL), small = mpm_domain_make(MPM_PRESET_SMALL);
     assert_int_equal(mpm_particle_count(&scene, &full, 0), 10000);
@@ -154,7 +142,6 @@ static void check_svd(const double a[9])
 
 static void test_svd(void **state)
 {
-    (void)state;
     const double special[][9] = {
         {1, 0, 0, 0, 1, 0, 0, 0, 1},      {1, 0, 0, 0, 1, 0, 0, 0, -1}, {0, 0, 0, 0, 0, 0, 0, 0, 0},
         {2, 0, 0, 0, 0, 0, 0, 0, 0},      {0, 1, 0, 1, 0, 0, 0, 0, 1},  {1, 2, 3, 2, 4, 6, 3, 6, 9},
@@ -209,13 +196,12 @@ static double material_error(const mpm_material *law, const double a[9])
 
 static void test_material_adjoint(void **state)
 {
-    (void)state;
     mpm_material law = mpm_material_make(5000.0, 0.2, 50.0);
     double identity[9], a[9];
     mat3_identity(identity);
     assert_true(material_error(&law, identity) < 1e-7); /* all singular values coincide */
     for (int k = 0; k < 400; k++) {
-        /* elastic, plastic, twins among the singular values, strongly sheared */
+        /* elastic, plastic, equal singular values, strongly sheared */
         static const double size[4] = {1e-3, 0.05, 0.0, 0.5};
         random_numbers(a, 9, size[k % 4]);
         a[0] += 1.0;
@@ -240,7 +226,7 @@ static void test_material_adjoint(void **state)
     }
 }
 
-/* The distance field as the original computes it: all cells in every sweep, in floating point. */
+/* The distance field as PlasticineLab computes it: all cells in every sweep, in floating point. */
 static void slow_distance(int n, const double *density, double *distance)
 {
     size_t cells = (size_t)n * (size_t)n * (size_t)n;
@@ -291,7 +277,6 @@ static void slow_distance(int n, const double *density, double *distance)
 
 static void test_distance_field(void **state)
 {
-    (void)state;
     enum { N = 16, CELLS = N * N * N };
     static double density[CELLS], fast[CELLS], slow[CELLS];
     for (int k = 0; k < 5; k++) {
@@ -311,7 +296,6 @@ static void test_distance_field(void **state)
 
 static void test_target_files(void **state)
 {
-    (void)state;
     enum { N = 64 };
     const size_t cells = (size_t)N * N * N;
     double *densities = calloc(2 * cells, sizeof(double)), *back = calloc(cells, sizeof(double));
@@ -355,16 +339,139 @@ static void test_target_files(void **state)
     free(back);
 }
 
-int main(void)
+/* ---- elastic solid and syrup ---- */
+
+static const double dt = 1e-3;
+static const mpm_material elastic = {.law = MPM_ELASTIC, .modulus = 50.0};
+static const mpm_material syrup = {.law = MPM_SYRUP, .modulus = 25.0, .viscosity = 0.005};
+
+static void step(const mpm_material *law, const double c[9], const double f[9], double f_new[9],
+                 double stress[9])
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_stream),
-        cmocka_unit_test(test_particles),
-        cmocka_unit_test(test_particle_shares),
-        cmocka_unit_test_setup(test_svd, reseed),
-        cmocka_unit_test_setup(test_material_adjoint, reseed),
-        cmocka_unit_test_setup(test_distance_field, reseed),
-        cmocka_unit_test_setup(test_target_files, reseed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    mpm_svd svd;
+    double again[9];
+    mpm_deform(law, dt, c, f, &svd, f_new, stress);
+    mpm_deform_stress(law, c, &svd, f_new, again);
+    assert_memory_equal(stress, again, sizeof again);
 }
+
+static void test_elastic(void **state)
+{
+    double still[9] = {0.0}, f[9], f_new[9], stress[9];
+    mat3_identity(f);
+    step(&elastic, still, f, f_new, stress);
+    for (int i = 0; i < 9; i++) {
+        assert_true(stress[i] == 0.0 && f_new[i] == f[i]);
+    }
+    /* stretched along the axes: mu (s^2 - 1 + ln J) */
+    f[0] = 1.2;
+    f[4] = 0.9;
+    step(&elastic, still, f, f_new, stress);
+    mpm_expect(stress[0], 50.0 * (1.44 - 1.0 + log(1.08)), 1e-12, "x");
+    mpm_expect(stress[4], 50.0 * (0.81 - 1.0 + log(1.08)), 1e-12, "y");
+    mpm_expect(stress[8], 50.0 * log(1.08), 1e-12, "z");
+    /* crushed below 0.05, or inverted: the logarithm stays at 0.05 */
+    for (int side = -1; side <= 1; side += 2) {
+        mat3_identity(f);
+        f[0] = side * 0.02;
+        step(&elastic, still, f, f_new, stress);
+        mpm_expect(stress[4], 50.0 * log(0.05), 1e-12, "crushed");
+    }
+    /* rotating the deformed body rotates its stress */
+    const double turn[9] = {0.8, -0.6, 0.0, 0.6, 0.8, 0.0, 0.0, 0.0, 1.0};
+    double turned[9], other[9], t[9];
+    random_numbers(f, 9, 0.1);
+    f[0] += 1.0;
+    f[4] += 1.0;
+    f[8] += 1.0;
+    mat3_mul(turn, f, turned);
+    step(&elastic, still, f, f_new, stress);
+    step(&elastic, still, turned, f_new, other);
+    mat3_mul(turn, stress, t);
+    mat3_mult(t, turn, stress);
+    assert_true(mpm_relative(other, stress, 9) < 1e-13);
+}
+
+static void test_syrup(void **state)
+{
+    const double flow[9] = {3.0, 1.0, 0.0, 0.5, -2.0, 4.0, 0.0, -1.0, 9.0};
+    double f[9], f_new[9], stress[9];
+    mat3_identity(f);
+    f[0] = 0.9;
+    step(&syrup, flow, f, f_new, stress);
+    double j = 0.9 * (1.0 + dt * 10.0);
+    mpm_expect(f_new[0], j, 1e-15, "J");
+    mpm_expect(mat3_det(f_new), j, 1e-15, "det F");
+    mpm_expect(stress[0], 25.0 * (j - 1.0) + 0.005 * 6.0, 1e-13, "pressure and friction");
+    mpm_expect(stress[1], 0.005 * 1.5, 1e-15, "shear");
+    mpm_expect(stress[5], 0.005 * 3.0, 1e-15, "shear");
+    assert_true(stress[1] == stress[3] && stress[2] == stress[6] && stress[5] == stress[7]);
+    /* limits */
+    f[0] = 1.045;
+    step(&syrup, flow, f, f_new, stress);
+    assert_true(f_new[0] == 1.05);
+    const double crush[9] = {-200.0, 0.0, 0.0, 0.0, -200.0, 0.0, 0.0, 0.0, 0.0};
+    f[0] = 0.7;
+    step(&syrup, crush, f, f_new, stress);
+    assert_true(f_new[0] == 0.6);
+}
+
+static double value(const mpm_material *law, const double c[9], const double f[9], const double f_bar[9],
+                    const double stress_bar[9])
+{
+    double f_new[9], stress[9];
+    step(law, c, f, f_new, stress);
+    return dot(f_bar, f_new, 9) + dot(stress_bar, stress, 9);
+}
+
+static void check_adjoint(const mpm_material *law, const double c[9], const double f[9], const char *label)
+{
+    double f_new[9], stress[9], f_bar[9], stress_bar[9], bar[18], start[9], dc[9], df[9], q[2], h = 1e-6;
+    mpm_svd svd;
+    random_numbers(f_bar, 9, law->modulus);
+    random_numbers(stress_bar, 9, 1.0);
+    random_numbers(dc, 9, 100.0);
+    random_numbers(df, 9, 1.0);
+    memcpy(start, f_bar, sizeof start);
+    mpm_deform(law, dt, c, f, &svd, f_new, stress);
+    mpm_deform_adjoint(law, dt, c, f, &svd, f_new, stress_bar, f_bar, bar);
+    for (int side = 0; side < 2; side++) {
+        double cm[9], fm[9];
+        for (int i = 0; i < 9; i++) {
+            cm[i] = c[i] + (side ? -h : h) * dc[i];
+            fm[i] = f[i] + (side ? -h : h) * df[i];
+        }
+        q[side] = value(law, cm, fm, start, stress_bar);
+    }
+    double scale =
+        sqrt(dot(f_bar, f_bar, 9) * dot(df, df, 9)) + sqrt(dot(bar, bar, 9) * dot(dc, dc, 9)) + 1e-3;
+    mpm_expect(dot(f_bar, df, 9) + dot(bar, dc, 9), (q[0] - q[1]) / (2.0 * h), 1e-7 * scale, "%s", label);
+}
+
+static void test_adjoints(void **state)
+{
+    for (int k = 0; k < 300; k++) {
+        double c[9], f[9];
+        random_numbers(c, 9, 50.0);
+        random_numbers(f, 9, k % 3 == 0 ? 0.5 : 0.1);
+        f[0] += 1.0;
+        f[4] += 1.0;
+        f[8] += 1.0;
+        if (k % 10 == 9) {
+            f[0] *= 0.03; /* beyond the limit of the logarithm */
+        }
+        if (fabs(mat3_det(f) - 0.05) > 0.02) {
+            check_adjoint(&elastic, c, f, "elastic");
+        }
+        mat3_identity(f);
+        f[0] = uniform(0.5, 1.2); /* free, and beyond both limits */
+        double next = f[0] * (1.0 + dt * (c[0] + c[4] + c[8]));
+        if (fabs(next - 0.6) > 1e-3 && fabs(next - 1.05) > 1e-3) {
+            check_adjoint(&syrup, c, f, "syrup");
+        }
+    }
+}
+
+RUN_EACH_WITH(reseed, NULL, test_random_stream, test_particles, test_particle_shares, test_svd,
+              test_material_adjoint, test_distance_field, test_target_files, test_elastic, test_syrup,
+              test_adjoints)

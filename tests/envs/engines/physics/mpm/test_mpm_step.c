@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers, one substep and losses of the plasticine engine: adjoints against differences, conservation
  * laws. Needs no recorded data. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "engines/physics/mpm/sim/loss.h"
-#include "engines/physics/mpm/env/env.h"
 #include "engines/kit/algebra/mat3.h"
-#include "mpm_random.h"
-#include "mpm_support.h"
 #include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/mpm/env/env.h"
+#include "engines/physics/mpm/sim/loss.h"
 #include "engines/physics/mpm/sim/sim.h"
+#include "mpm_support.h"
+#include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void test_weights(void **state)
 {
-    (void)state;
     mpm_stencil s;
     for (int k = 0; k < 1000; k++) {
         double x[3] = {uniform(0, 61.0 / 64), uniform(0, 61.0 / 64), k % 2 ? uniform(0, 0.5 / 64) : 0.0};
@@ -46,7 +36,6 @@ static void test_weights(void **state)
 /* Scatter and gather are transposes of each other, and the weight adjoint is the derivative of both. */
 static void test_transfer_adjoints(void **state)
 {
-    (void)state;
     enum { N = 8 };
     static double field[N * N * N * 4], out[N * N * N * 4];
     for (int k = 0; k < 20; k++) {
@@ -93,7 +82,7 @@ typedef struct world {
     mpm_particle *in, *out, *bar;
 } world;
 
-/* A small random cloud, strained, moving, in reach of a tool if `low`, on the floor. */
+/* A small random cloud, deformed and moving, on the floor; if `low`, in reach of a tool. */
 static void open_world(world *w, double ground_friction, bool tools, bool low, uint32_t n)
 {
     memset(w, 0, sizeof *w);
@@ -188,7 +177,6 @@ static void check_substep(world *w, const mpm_pose *now, const mpm_pose *next, d
 
 static void test_substep_adjoint(void **state)
 {
-    (void)state;
     static const double friction[3] = {0.0, 0.7, 100.0};
     static const char *const label[3] = {"smooth floor", "floor with friction", "sticky floor"};
     for (int k = 0; k < 3; k++) {
@@ -230,7 +218,6 @@ static void open_tank(world *w)
 
 static void test_tank_adjoint(void **state)
 {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         world w;
         open_tank(&w);
@@ -243,10 +230,10 @@ static void test_tank_adjoint(void **state)
     }
 }
 
-/* No mass is lost at the walls; the ladle and the walls let nothing through: velocities of the nodes. */
+/* No mass is lost at the walls, and nothing passes through the ladle and the walls: velocities of the nodes.
+ */
 static void test_tank_nodes(void **state)
 {
-    (void)state;
     world w;
     double mass = 0.0, sum = 0.0;
     int touched = 0;
@@ -288,12 +275,11 @@ static void test_tank_nodes(void **state)
     close_world(&w);
 }
 
-/* Without gravity and contact mass, momentum and angular momentum (with the affine part) are conserved, but
- * for the nodes lighter than 1e-12 that take no part: some dozens, each with that mass times a speed of
- * order 1. */
+/* Without gravity and contact mass, momentum and angular momentum (with the affine part) are conserved,
+ * except for the nodes lighter than 1e-12, which do not move: some dozens, each with that mass times a speed
+ * of order 1. */
 static void test_conservation(void **state)
 {
-    (void)state;
     world w;
     open_world(&w, 0.0, false, false, 500);
     memset(w.sim.forcing.gravity, 0, sizeof w.sim.forcing.gravity);
@@ -330,7 +316,6 @@ static void test_conservation(void **state)
 
 static void test_free_fall(void **state)
 {
-    (void)state;
     mpm_scene scene = mpm_test_scene(TASK_TORUS, 1);
     mpm_domain domain = mpm_domain_make(MPM_PRESET_FULL);
     scene.bodies[0].center[1] = 0.5;
@@ -341,7 +326,7 @@ static void test_free_fall(void **state)
     mpm_particles_make(&scene, &domain, 500, 0, p);
     assert_int_equal(mpm_substep(&sim, p, p, NULL, NULL, NULL), MPM_OK);
     for (int i = 0; i < 500; i++) {
-        /* nodes below the smallest mass take no part: a share of at most 1e-12 / particle mass each */
+        /* nodes below the smallest mass do not move: a share of at most 1e-12 / particle mass each */
         mpm_expect(p[i].v[1], -0.003, 1e-9, "v");
         for (int k = 0; k < 9; k++) {
             mpm_expect(p[i].c[k], 0.0, 1e-7, "C");
@@ -369,7 +354,6 @@ static void fill_target(mpm_objective *o, const mpm_domain *domain, const mpm_pa
 
 static void test_loss_adjoint(void **state)
 {
-    (void)state;
     for (int soft = 0; soft < 2; soft++) {
         world w;
         open_world(&w, 0.0, true, true, 300);
@@ -409,17 +393,240 @@ static void test_loss_adjoint(void **state)
     }
 }
 
-int main(void)
+/* ---- tools ---- */
+
+enum { SHAPES = MPM_LADLE + 1 };
+
+static mpm_tool tool_of(uint32_t shape)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_weights, reseed),
-        cmocka_unit_test_setup(test_transfer_adjoints, reseed),
-        cmocka_unit_test_setup(test_substep_adjoint, reseed),
-        cmocka_unit_test_setup(test_tank_adjoint, reseed),
-        cmocka_unit_test_setup(test_tank_nodes, reseed),
-        cmocka_unit_test_setup(test_conservation, reseed),
-        cmocka_unit_test(test_free_fall),
-        cmocka_unit_test_setup(test_loss_adjoint, reseed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    mpm_tool tool = {.shape = shape, .friction = 0.9, .upper = {1, 1, 1}, .action_dim = 6, .min_gap = 0.01};
+    static const double sizes[SHAPES][3] = {{.04},           {.03, .06}, {.1, .2},  {.05, .03},
+                                            {.05, .08, .03}, {.03, .3},  {.02, .2}, {.05, .012}};
+    memcpy(tool.size, sizes[shape], sizeof tool.size);
+    for (int i = 0; i < MPM_MAX_ACTION; i++) {
+        tool.scale[i] = 0.01;
+    }
+    return tool;
 }
+
+static mpm_pose random_pose(void)
+{
+    mpm_pose pose = {.position = {0.5, 0.3, 0.5}, .gap = 0.06};
+    random_numbers(pose.rotation, 4, 1.0);
+    double norm =
+        sqrt(dot(pose.rotation, pose.rotation, 4)) / uniform(0.99, 1.01); /* nearly of unit length */
+    for (int i = 0; i < 4; i++) {
+        pose.rotation[i] /= norm;
+    }
+    return pose;
+}
+
+/* A point near the surface of a tool. */
+static void near_surface(const mpm_tool *tool, const mpm_pose *pose, double x[3])
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        for (int d = 0; d < 3; d++) {
+            x[d] = pose->position[d] + uniform(-0.25, 0.25);
+        }
+        double n[3], d = mpm_tool_distance(tool, pose, x);
+        mpm_tool_normal(tool, pose, x, n);
+        vec3_add_scaled(x, uniform(-0.004, 0.003) - d, n);
+        if (fabs(mpm_tool_distance(tool, pose, x)) < 0.006) {
+            return;
+        }
+    }
+}
+
+static void test_distances_and_normals(void **state)
+{
+    for (uint32_t shape = 0; shape < SHAPES; shape++) {
+        mpm_tool tool = tool_of(shape);
+        for (int k = 0; k < 60; k++) {
+            mpm_pose pose = random_pose(), pose_bar = {{0}, {0}, 0}, up, down;
+            double x[3], n[3], n_bar[3], x_bar[3] = {0.0}, dx[3], dp[8], xu[3], xd[3], h = 1e-7;
+            near_surface(&tool, &pose, x);
+            random_numbers(dx, 3, 1.0);
+            random_numbers(dp, 8, 1.0);
+            random_numbers(n_bar, 3, 1.0);
+            move_pose(&pose, h, dp, &up);
+            move_pose(&pose, -h, dp, &down);
+            for (int i = 0; i < 3; i++) {
+                xu[i] = x[i] + h * dx[i];
+                xd[i] = x[i] - h * dx[i];
+            }
+            mpm_tool_distance_adjoint(&tool, &pose, x, 1.0, &pose_bar, x_bar);
+            double slope = pose_dot(&pose_bar, dp) + dot(x_bar, dx, 3);
+            double quotient =
+                (mpm_tool_distance(&tool, &up, xu) - mpm_tool_distance(&tool, &down, xd)) / (2 * h);
+            mpm_expect(slope, quotient, 1e-6, "shape %u distance", shape);
+            /* the gradient of the distance is the normal, up to the length of the quaternion */
+            mpm_tool_normal(&tool, &pose, x, n);
+            double length = sqrt(dot(n, n, 3));
+            mpm_expect(length, 1.0, 0.05, "shape %u length of the normal", shape);
+            /* a box's normal is a difference, blurred at edges */
+            for (int i = 0; i < 3 && shape != MPM_BOX; i++) {
+                mpm_expect(n[i], x_bar[i], 0.1, "shape %u normal", shape);
+            }
+            memset(&pose_bar, 0, sizeof pose_bar);
+            mpm_tool_normal_adjoint(&tool, &pose, x, n_bar, &pose_bar);
+            double nu[3], nd[3];
+            mpm_tool_normal(&tool, &up, x, nu);
+            mpm_tool_normal(&tool, &down, x, nd);
+            quotient = (dot(n_bar, nu, 3) - dot(n_bar, nd, 3)) / (2 * h);
+            slope = pose_dot(&pose_bar, dp);
+            mpm_expect(slope, quotient, 1e-4 * fmax(1.0, fabs(slope)), "shape %u normal adjoint", shape);
+        }
+    }
+}
+
+/* The ladle's distance is the distance to the nearest of many points of its middle surface, minus half its
+ * thickness. The normal points away from that point, so that a step along it changes the distance by the
+ * step's length. */
+static void test_ladle(void **state)
+{
+    const mpm_tool tool = tool_of(MPM_LADLE);
+    const mpm_pose pose = {.position = {0.1, 0.2, 0.3}, .rotation = {1, 0, 0, 0}};
+    const double radius = tool.size[0], half = tool.size[1];
+    enum { TURNS = 400, HEIGHTS = 100 };
+    const double pi = acos(-1.0), gap = 0.5 * pi * radius / HEIGHTS; /* of the points */
+    for (int k = 0; k < 200; k++) {
+        double x[3], nearest = INFINITY, n[3], beyond[3];
+        for (int d = 0; d < 3; d++) {
+            x[d] = pose.position[d] + uniform(-0.1, 0.1);
+        }
+        for (int i = 0; i <= HEIGHTS; i++) {
+            double fall = 0.5 * pi * i / HEIGHTS;
+            for (int j = 0; j < TURNS; j++) {
+                double turn = 2.0 * pi * j / TURNS;
+                const double to[3] = {pose.position[0] + radius * sin(fall) * cos(turn) - x[0],
+                                      pose.position[1] - radius * cos(fall) - x[1],
+                                      pose.position[2] + radius * sin(fall) * sin(turn) - x[2]};
+                nearest = fmin(nearest, sqrt(dot(to, to, 3)));
+            }
+        }
+        double d = mpm_tool_distance(&tool, &pose, x);
+        assert_true(d <= nearest - half + 1e-9);
+        mpm_expect(d, nearest - half, nearest > gap ? gap * gap / nearest : gap, "distance at %g %g %g", x[0],
+                   x[1], x[2]);
+        mpm_tool_normal(&tool, &pose, x, n);
+        for (int i = 0; i < 3; i++) {
+            beyond[i] = x[i] + 1e-4 * n[i];
+        }
+        mpm_expect(mpm_tool_distance(&tool, &pose, beyond), d + 1e-4, 1e-9, "away from %g %g %g", x[0], x[1],
+                   x[2]);
+    }
+    /* open at the top, a shell below; bounds of its position hold, no motion along z */
+    const double inside[3] = {0.1, 0.19, 0.3}, bottom[3] = {0.1, 0.15, 0.3}, mouth[3] = {0.1, 0.21, 0.3};
+    assert_true(mpm_tool_distance(&tool, &pose, inside) > 0.02 &&
+                mpm_tool_distance(&tool, &pose, mouth) > 0.02);
+    mpm_expect(mpm_tool_distance(&tool, &pose, bottom), -half, 1e-12, "in the shell");
+}
+
+static void test_motion_adjoint(void **state)
+{
+    for (uint32_t shape = 0; shape < SHAPES; shape++) {
+        mpm_tool tool = tool_of(shape);
+        for (int k = 0; k < 40; k++) {
+            mpm_pose pose = random_pose(), next, bar = {{0}, {0}, 0}, next_bar, up, down;
+            mpm_control control, control_bar = {{0.0}}, moved;
+            double d[8], dc[7], h = 1e-6, value[2];
+            random_numbers(control.value, 7, 0.02);
+            if (k % 4 == 0) {
+                memset(control.value, 0, sizeof control.value); /* the rotation's limit at zero */
+            }
+            random_numbers(d, 8, 1.0);
+            random_numbers(dc, 7, 1.0);
+            random_numbers(next_bar.position, 3, 1.0);
+            random_numbers(next_bar.rotation, 4, 1.0);
+            next_bar.gap = uniform(-1, 1);
+            mpm_tool_move(&tool, &pose, &control, &next);
+            mpm_tool_move_adjoint(&tool, &pose, &control, &next_bar, &bar, &control_bar);
+            for (int side = 0; side < 2; side++) {
+                double s = side ? -h : h;
+                move_pose(&pose, s, d, &up);
+                for (int i = 0; i < 7; i++) {
+                    moved.value[i] = control.value[i] + s * dc[i];
+                }
+                mpm_tool_move(&tool, &up, &moved, &down);
+                value[side] = dot(down.position, next_bar.position, 3) +
+                              dot(down.rotation, next_bar.rotation, 4) + down.gap * next_bar.gap;
+            }
+            double slope = pose_dot(&bar, d) + dot(control_bar.value, dc, 7);
+            mpm_expect(slope, (value[0] - value[1]) / (2 * h), 1e-8 * fmax(1.0, fabs(slope)),
+                       "shape %u motion", shape);
+        }
+    }
+}
+
+static void test_motion_examples(void **state)
+{
+    /* 50 steps of 19 equal parts move a free sphere by exactly 50 actions */
+    mpm_tool tool = tool_of(MPM_SPHERE);
+    mpm_pose pose = {.position = {0.2, 0.2, 0.2}, .rotation = {1, 0, 0, 0}}, next;
+    mpm_control control = {{0.7 * 0.01 / 19, 0.1 * 0.01 / 19, 0.0}};
+    for (int i = 0; i < 950; i++) {
+        mpm_tool_move(&tool, &pose, &control, &next);
+        pose = next;
+    }
+    mpm_expect(pose.position[0], 0.2 + 50 * 0.7 * 0.01, 1e-13, "x");
+    mpm_expect(pose.position[1], 0.2 + 50 * 0.1 * 0.01, 1e-13, "y");
+    /* a pin along world z rolls towards -x, and its lift is along y alone */
+    tool = tool_of(MPM_ROLLING_PIN);
+    pose = (mpm_pose){.position = {0.5, 0.5, 0.5}, .rotation = {0.707, 0.707, 0, 0}};
+    control = (mpm_control){{0.1, 0.0, -0.01}};
+    mpm_tool_move(&tool, &pose, &control, &next);
+    mpm_expect(next.position[0], 0.5 - 0.1 * 0.03, 1e-6, "x of the pin");
+    mpm_expect(next.position[1], 0.49, 1e-15, "y of the pin");
+    /* bounds stop it */
+    tool.lower[1] = 0.495;
+    mpm_tool_move(&tool, &pose, &control, &next);
+    assert_true(next.position[1] == 0.495);
+}
+
+static void test_contact_adjoint(void **state)
+{
+    int acted = 0;
+    for (uint32_t shape = 0; shape < SHAPES; shape++) {
+        mpm_tool tool = tool_of(shape);
+        for (int k = 0; k < 80; k++) {
+            tool.friction = k % 3 == 0 ? 0.0 : k % 3 == 1 ? 0.9 : 10.0;
+            mpm_pose now = random_pose(), next, bars[2], moved[2];
+            memset(bars, 0, sizeof bars);
+            mpm_control control;
+            double x[3], u[3], u_bar[3], w[3], du[3], dp[2][8], h = 1e-6, value[2], scale = 1.0;
+            random_numbers(control.value, 7, 2e-4);
+            mpm_tool_move(&tool, &now, &control, &next);
+            near_surface(&tool, &now, x);
+            random_numbers(u, 3, 3.0);
+            random_numbers(w, 3, 1.0);
+            random_numbers(du, 3, 1.0);
+            random_numbers(dp[0], 16, 1e-3);
+            mpm_contact contact = {&tool, &now, &next, k % 5 == 0 ? 0.0 : 666.0, 1e-4};
+            double after[3] = {u[0], u[1], u[2]};
+            acted += mpm_contact_apply(&contact, x, after);
+            memcpy(u_bar, w, sizeof w);
+            mpm_contact_adjoint(&contact, x, u, u_bar, &bars[0], &bars[1]);
+            for (int side = 0; side < 2; side++) {
+                double s = side ? -h : h;
+                move_pose(&now, s, dp[0], &moved[0]);
+                move_pose(&next, s, dp[1], &moved[1]);
+                mpm_contact c = {&tool, &moved[0], &moved[1], contact.softness, 1e-4};
+                for (int i = 0; i < 3; i++) {
+                    after[i] = u[i] + s * du[i];
+                }
+                mpm_contact_apply(&c, x, after);
+                value[side] = dot(after, w, 3);
+            }
+            double slope = dot(u_bar, du, 3) + pose_dot(&bars[0], dp[0]) + pose_dot(&bars[1], dp[1]);
+            scale = fmax(scale, fabs(slope));
+            mpm_expect(slope, (value[0] - value[1]) / (2 * h), 2e-6 * scale, "shape %u case %d contact",
+                       shape, k);
+        }
+    }
+    assert_true(acted > 300);
+}
+
+RUN_EACH_WITH(reseed, NULL, test_weights, test_transfer_adjoints, test_substep_adjoint, test_tank_adjoint,
+              test_tank_nodes, test_conservation, test_free_fall, test_loss_adjoint,
+              test_distances_and_normals, test_ladle, test_motion_adjoint, test_motion_examples,
+              test_contact_adjoint)

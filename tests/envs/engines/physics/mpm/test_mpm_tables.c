@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow checks of the plasticine engine against published and measured values: all ten tasks at frame 0, idle
  * and with constant actions; and the stored targets made again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "mpm_support.h"
 #include "engines/physics/mpm/sim/scene.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "mpm_support.h"
+#include "test.h"
 
 enum { STEPS = 50 };
 
@@ -136,7 +127,6 @@ static const frame0 frames[] = {
 
 static void test_frame0(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof frames / sizeof frames[0]; k++) {
         const frame0 *f = &frames[k];
         int t = task_number(f->task);
@@ -203,7 +193,6 @@ static double run_constant(int t, uint32_t steps, const double *action, double s
 /* PlasticineLab's objective of 50 idle steps. */
 static void test_idle_totals(void **state)
 {
-    (void)state;
     static const double total[MPM_TASKS] = {309.820, 634.608, 663.860, 152.060, 224.509,
                                             651.251, 88.64,   74.391,  678.542, 47.081};
     const double idle[18] = {0.0};
@@ -218,7 +207,6 @@ static void test_idle_totals(void **state)
  */
 static void test_idle_step(void **state)
 {
-    (void)state;
     typedef struct expected {
         const char *task;
         double x[3], v[3], det_f;
@@ -274,7 +262,7 @@ static void test_idle_step(void **state)
     }
 }
 
-/* The tools that turn: where ten steps of the action below bring them. */
+/* The rotating tools after ten steps of the action below. */
 static void check_rotation(const char *task, const double rotation[4])
 {
     static const double sticks[4] = {.985037, .099501, .099501, .099501};
@@ -287,10 +275,9 @@ static void check_rotation(const char *task, const double rotation[4])
     }
 }
 
-/* Ten steps of one action; softness 0, and for some 666. The tolerances are those stated with the values. */
+/* Ten steps of one action; softness 0, and for some 666. The tolerances were stated with the values. */
 static void test_ten_steps(void **state)
 {
-    (void)state;
     typedef struct expected {
         const char *task;
         double action[18], density, sdf, com[3], position[3], soft_density, soft_sdf;
@@ -404,7 +391,6 @@ static double differ(const double *made, const double *stored, size_t n)
 
 static void test_stored_targets(void **state)
 {
-    (void)state;
     enum { CELLS = 64 * 64 * 64 };
     const char *top = getenv("DS_TOP_SRC");
     double *made = calloc(CELLS, sizeof(double)), *stored = calloc(CELLS, sizeof(double));
@@ -425,12 +411,212 @@ static void test_stored_targets(void **state)
     free(stored);
 }
 
-int main(void)
+/* ---- gradients ---- */
+
+/* Torus with the ring just above the slab, so that it acts from the start; segments = steps. */
+static void open_torus(mpm_episode *e, const mpm_scene *scene, uint32_t steps)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frame0),         cmocka_unit_test(test_idle_step),
-        cmocka_unit_test(test_ten_steps),      cmocka_unit_test(test_idle_totals),
-        cmocka_unit_test(test_stored_targets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const mpm_pose start = {{0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0};
+    mpm_episode_spec spec = {.scene = scene,
+                             .domain = mpm_domain_make(MPM_PRESET_FULL),
+                             .steps = steps,
+                             .segments = steps,
+                             .loss_mode = MPM_LOSS_SEGMENT_SUM,
+                             .softness = 666.0,
+                             .tool_start = &start,
+                             .engine = MPM_ENGINE_FAST,
+                             .fast = {.bits = 64, .threads = 1}};
+    double *stored = calloc(64 * 64 * 64, sizeof(double));
+    const char *top = getenv("DS_TOP_SRC");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/plugins/envs/data/torus.targets", top ? top : ".");
+    assert_null(mpm_target_read(path, 64, 1, stored));
+    assert_int_equal(mpm_episode_init(e, &spec), MPM_OK);
+    e->objective.weight_density = 10.0;
+    e->objective.weight_sdf = 10.0;
+    e->objective.weight_contact = 40.0;
+    e->objective.soft_contact = true;
+    assert_int_equal(mpm_objective_init(&e->objective, spec.domain.n, stored), MPM_OK);
+    free(stored);
 }
+
+/* The loss of the episode from output step `from` on (earlier actions are as in the last gradient run). */
+static double loss_from(mpm_episode *e, const double *x, uint32_t from)
+{
+    mpm_outcome out;
+    assert_int_equal(mpm_episode_resume(e, x, from, &out), MPM_OK);
+    return out.loss;
+}
+
+typedef struct tally {
+    double errors[512];
+    size_t count;
+    size_t without;  /* no two quotients agreed */
+    size_t larger;   /* error above 1e-6, */
+    size_t switched; /* of these: gone at a smaller h, so a branch switched within the larger one */
+} tally;
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quotient_at(mpm_episode *e, double *x, uint32_t i, double h)
+{
+    double at = x[i], value[2];
+    for (int side = 0; side < 2; side++) {
+        x[i] = at + (side ? -h : h);
+        value[side] = loss_from(e, x, i / e->action_dim);
+    }
+    x[i] = at;
+    return (value[0] - value[1]) / (2.0 * h);
+}
+
+/* One component: quotients at decreasing h until two agree. */
+static void component(mpm_episode *e, double *x, uint32_t i, double slope, double norm, tally *all)
+{
+    static const double steps[] = {1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8};
+    enum { COUNT = sizeof steps / sizeof steps[0] };
+    double previous = NAN;
+    for (int k = 0; k < COUNT; k++) {
+        double quotient = quotient_at(e, x, i, steps[k]);
+        if (fabs(quotient - previous) <= 2e-6 * norm) {
+            double error = fabs(quotient - slope) / norm;
+            all->errors[all->count++] = error;
+            if (error > 1e-6) {
+                bool gone = false;
+                for (int j = k + 1; j < COUNT && !gone; j++) {
+                    gone = fabs(quotient_at(e, x, i, steps[j]) - slope) <= 1e-6 * norm;
+                }
+                all->larger++;
+                all->switched += gone;
+            }
+            return;
+        }
+        previous = quotient;
+    }
+    all->without++;
+}
+
+static void protocol(uint32_t steps, uint32_t points, uint32_t components)
+{
+    mpm_scene scene = mpm_test_scene(TASK_TORUS, 1);
+    mpm_episode e;
+    mpm_rng rng;
+    tally all = {.count = 0};
+    open_torus(&e, &scene, steps);
+    uint32_t n = mpm_episode_dim(&e);
+    double *x = calloc(n, sizeof(double)), *grad = calloc(n, sizeof(double));
+    mpm_rng_seed(&rng, 100 + steps);
+    for (uint32_t p = 0; p < points; p++) {
+        mpm_outcome out;
+        double norm = 0.0;
+        for (uint32_t i = 0; i < n; i++) {
+            x[i] = 0.999 * (2.0 * mpm_rng_uniform(&rng) - 1.0);
+        }
+        assert_int_equal(mpm_episode_run(&e, x, grad, NULL, NULL, &out), MPM_OK);
+        for (uint32_t i = 0; i < n; i++) {
+            norm += grad[i] * grad[i];
+        }
+        norm = sqrt(norm);
+        for (uint32_t c = 0; c < components && c < n; c++) {
+            uint32_t i = components < n ? (uint32_t)(mpm_rng_uniform(&rng) * n) : c;
+            component(&e, x, i, grad[i], norm, &all);
+        }
+    }
+    qsort(all.errors, all.count, sizeof all.errors[0], by_size);
+    assert_true(all.count > all.without);
+    double median = all.errors[all.count / 2];
+    print_message(
+        "H=%u: %zu of %zu components without two agreeing quotients; error relative to the gradient's norm: "
+        "median %.2e, 90 %% %.2e, largest %.2e; %zu above 1e-6, %zu of them gone at a smaller h\n",
+        steps, all.without, all.count + all.without, median, all.errors[all.count * 9 / 10],
+        all.errors[all.count - 1], all.larger, all.switched);
+    mpm_expect(median, 0.0, 1e-6, "H=%u median error", steps);
+    free(x);
+    free(grad);
+    mpm_episode_free(&e);
+}
+
+static uint32_t points_wanted(uint32_t otherwise)
+{
+    const char *text = getenv("MPM_GRADIENT_POINTS");
+    return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+static void test_gradient_2(void **state)
+{
+    protocol(2, 10, 15);
+}
+
+static void test_gradient_10(void **state)
+{
+    protocol(10, 10, 15);
+}
+
+/* One point here; MPM_GRADIENT_POINTS=10 takes a quarter of an hour. */
+static void test_gradient_50(void **state)
+{
+    protocol(50, points_wanted(1), 15);
+}
+
+/* Derivatives along random directions over all 50 steps, with the episode's 15 default variables. Jumps (a
+ * node enters the reach of the ring) spoil the quotients at larger h; rounding, about 1e-13 / h of the norm,
+ * spoils those at smaller h. Where jumps are closer than 1e-8 no two quotients agree and the direction is not
+ * counted. */
+static void test_direction(void **state)
+{
+    enum { DIRECTIONS = 10, COUNT = 9 };
+    mpm_scene scene = mpm_test_scene(TASK_TORUS, 1);
+    mpm_episode e;
+    mpm_rng rng;
+    mpm_outcome out;
+    double x[15], d[15], y[15], grad[15];
+    int agreed = 0;
+    open_torus(&e, &scene, STEPS);
+    e.segments = 5;
+    mpm_rng_seed(&rng, 7);
+    for (int direction = 0; direction < DIRECTIONS; direction++) {
+        double slope = 0.0, size = 0.0, previous = NAN, first = NAN, error = INFINITY;
+        bool known = false;
+        for (int i = 0; i < 15; i++) {
+            x[i] = 1.8 * mpm_rng_uniform(&rng) - 0.9;
+            d[i] = 2.0 * mpm_rng_uniform(&rng) - 1.0;
+        }
+        assert_int_equal(mpm_episode_run(&e, x, grad, NULL, NULL, &out), MPM_OK);
+        for (int i = 0; i < 15; i++) {
+            slope += grad[i] * d[i];
+            size += grad[i] * grad[i];
+        }
+        for (int k = 0; k < COUNT; k++) {
+            double value[2], h = pow(10.0, -6.0 - 0.25 * k);
+            for (int side = 0; side < 2; side++) {
+                for (int i = 0; i < 15; i++) {
+                    y[i] = x[i] + (side ? -h : h) * d[i];
+                }
+                assert_int_equal(mpm_episode_run(&e, y, NULL, NULL, NULL, &out), MPM_OK);
+                value[side] = out.loss;
+            }
+            double quotient = (value[0] - value[1]) / (2.0 * h);
+            double now = fabs(quotient - slope) / sqrt(size);
+            known |= fabs(quotient - previous) <= 4e-6 * sqrt(size);
+            first = known && isnan(first) ? now : first;
+            error = known ? fmin(error, now) : error;
+            previous = quotient;
+        }
+        /* a larger error of the first quotient that vanishes at a smaller h comes from a switch within it */
+        if (known) {
+            print_message("direction %d, 50 steps: error %.2e of the gradient's norm, %.2e at smaller h\n",
+                          direction, first, error);
+            mpm_expect(error, 0.0, 1e-5, "directional derivative %d", direction);
+            agreed++;
+        }
+    }
+    print_message("%d of %d directions have two agreeing quotients\n", agreed, DIRECTIONS);
+    assert_true(agreed >= DIRECTIONS / 2);
+    mpm_episode_free(&e);
+}
+
+RUN_TESTS(test_frame0, test_idle_step, test_ten_steps, test_idle_totals, test_stored_targets, test_gradient_2,
+          test_gradient_10, test_direction, test_gradient_50)

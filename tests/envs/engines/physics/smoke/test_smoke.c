@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_smoke.c - smoke on a periodic grid: the fast engine against the reference on all instruction sets, the
  * projection, adjoint and tangent against central differences, recorded losses of a descent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
 #include "differences.h"
-#include "smoke_plain.h"
 #include "engines/physics/smoke/smoke.h"
 #include "engines/physics/smoke/stream.h"
 #include "functions.h"
+#include "smoke_plain.h"
+#include "test.h"
+#include "test.h"
 
 static const char *const sets[] = {"baseline", "avx2", "avx512"};
 enum { SWEEPS = 6 };
-
-static void near(double value, double want, double tolerance)
-{
-    if (!(fabs(value - want) <= tolerance)) {
-        fail_msg("%.10g, expected %.10g", value, want);
-    }
-}
 
 /* A state in 3 n n numbers. */
 static smoke_state view(double *numbers, size_t n)
@@ -75,7 +60,7 @@ static void compare(size_t n, uint64_t steps, double speed)
         run_fast(sets[k], n, steps, start, end, bar, dot);
         assert_memory_equal(end, want, all * sizeof *end);
         for (size_t i = 0; i < all; i++) {
-            near(bar[i], want_bar[i], 1e-12 * fmax(1, fabs(want_bar[i])));
+            assert_near(bar[i], want_bar[i], 1e-12 * fmax(1, fabs(want_bar[i])));
         }
         if (k == 0) {
             memcpy(first, bar, all * sizeof *bar);
@@ -88,7 +73,6 @@ static void compare(size_t n, uint64_t steps, double speed)
 
 static void plain_and_fast(void **state)
 {
-    (void)state;
     compare(4, 3, 0.9);
     compare(5, 7, 3);
     compare(17, 6, 1.5);
@@ -99,7 +83,6 @@ static void plain_and_fast(void **state)
 
 static void same_bits_forward(void **state)
 {
-    (void)state;
     enum { N = 23, ALL = 3 * N * N };
     static double start[ALL], end[ALL], bar[ALL], dot[3][ALL];
     random_state(1, N, 2, start);
@@ -115,7 +98,6 @@ static void same_bits_forward(void **state)
 
 static void projection(void **state)
 {
-    (void)state;
     enum { N = 20, FIELD = N * N };
     static double u[2 * FIELD], v[2 * FIELD], Pu[2 * FIELD], Pv[2 * FIELD], work[3 * FIELD];
     differences_random(1, 2 * FIELD, u);
@@ -124,14 +106,13 @@ static void projection(void **state)
     memcpy(Pv, v, sizeof v);
     smoke_plain_project(N, SWEEPS, Pu, Pu + FIELD, work);
     smoke_plain_project(N, SWEEPS, Pv, Pv + FIELD, work);
-    near(differences_dot(2 * FIELD, Pu, v), differences_dot(2 * FIELD, u, Pv), 1e-12);
+    assert_near(differences_dot(2 * FIELD, Pu, v), differences_dot(2 * FIELD, u, Pv), 1e-12);
     assert_true(differences_dot(2 * FIELD, Pu, Pu) < differences_dot(2 * FIELD, u, u));
 }
 
 /* One wave of speed along its vector has a closed-form decay. */
 static void projected_wave(void **state)
 {
-    (void)state;
     enum { N = 20, FIELD = N * N };
     static double u[2 * FIELD], work[3 * FIELD];
     const double half = cos(FUNCTIONS_PI / N), left = 1 - half * half * (1 - pow(half, 2 * SWEEPS));
@@ -140,14 +121,13 @@ static void projected_wave(void **state)
     }
     smoke_plain_project(N, SWEEPS, u, u + FIELD, work);
     for (size_t c = 0; c < FIELD; c++) {
-        near(u[c], left * sin(2 * FUNCTIONS_PI * (double)(c / N) / N), 1e-14);
-        near(u[FIELD + c], 0, 0);
+        assert_near(u[c], left * sin(2 * FUNCTIONS_PI * (double)(c / N) / N), 1e-14);
+        assert_near(u[FIELD + c], 0, 0);
     }
 }
 
 static void still_air(void **state)
 {
-    (void)state;
     enum { N = 16, ALL = 3 * N * N };
     static double start[ALL], end[ALL], bar[ALL], dot[ALL];
     random_state(3, N, 0, start);
@@ -158,7 +138,6 @@ static void still_air(void **state)
 /* A uniform wind of whole cells moves the smoke unchanged, around the edges. */
 static void uniform_wind(void **state)
 {
-    (void)state;
     enum { N = 16, ALL = 3 * N * N, STEPS = 9 };
     static double start[ALL], end[ALL], bar[ALL], dot[ALL];
     random_state(3, N, 0, start);
@@ -177,7 +156,6 @@ static void uniform_wind(void **state)
 
 static void refused_starts(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     enum { N = 8 };
     double start[3 * N * N] = {0};
@@ -238,7 +216,6 @@ static uint64_t branches_of(void *self)
 
 static void derivatives(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     problem *p = ds_memory_take(&room, 1, sizeof *p);
     double x[NUMBERS], grad[NUMBERS], dot[NUMBERS], along = 0;
@@ -261,7 +238,7 @@ static void derivatives(void **state)
     along = differences_dot(NUMBERS, p->weight[0], dot);
     smoke_tangent(p->s, 3, STEPS, &direction);
     along += differences_dot(NUMBERS, p->weight[1], dot);
-    near(along, reverse, 1e-11 * fabs(reverse));
+    assert_near(along, reverse, 1e-11 * fabs(reverse));
     differences d = {.name = "smoke",
                      .n = NUMBERS,
                      .x = x,
@@ -340,7 +317,7 @@ static void follow(descent *d, const char *name, size_t n, const recorded *want)
         double loss = evaluate(d, it < want[n - 1].iteration);
         if (it == want[k].iteration) {
             print_message("%s, iteration %d: %.5f (recorded %.4f)\n", name, it, loss, want[k].loss);
-            near(loss, want[k].loss, 0.05 * want[k].loss);
+            assert_near(loss, want[k].loss, 0.05 * want[k].loss);
             k++;
         }
         adam(d, it + 1);
@@ -355,7 +332,6 @@ enum { RECORDED = 2 };
 
 static void recorded_descents(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     descent *d = ds_memory_take(&room, 1, sizeof *d);
     const recorded disc[] = {{0, 0.4035}, {10, 0.0107}, {50, 0.0037}, {100, 0.0031}};
@@ -374,7 +350,6 @@ static void recorded_descents(void **state)
 
 static void waves(void **state)
 {
-    (void)state;
     enum { G = 24, K = 4, C = 2 * K * K };
     ds_memory room = {0};
     stream *s = stream_create(&room, G, K);
@@ -391,29 +366,20 @@ static void waves(void **state)
     for (size_t i = 0; i < G; i++) {
         for (size_t j = 0; j < G; j++) {
             double along = vx[(i + 1) % G * G + j] - vx[(i + G - 1) % G * G + j];
-            near(along + vy[i * G + (j + 1) % G] - vy[i * G + (j + G - 1) % G], 0, 1e-13);
+            assert_near(along + vy[i * G + (j + 1) % G] - vy[i * G + (j + G - 1) % G], 0, 1e-13);
         }
     }
     differences_random(2, G * G, wx);
     differences_random(3, G * G, wy);
     stream_adjoint(s, wx, wy, c_bar);
-    near(differences_dot(G * G, vx, wx) + differences_dot(G * G, vy, wy), differences_dot(C, c, c_bar),
-         1e-11);
-    memset(c, 0, sizeof c); /* one wave: its largest speed is its number */
+    assert_near(differences_dot(G * G, vx, wx) + differences_dot(G * G, vy, wy), differences_dot(C, c, c_bar),
+                1e-11);
+    memset(c, 0, sizeof c); /* one wave: its largest speed is its wave number */
     c[2 * 2] = 1.5;
     stream_velocity(s, c, vx, vy);
-    near(hypot(vx[0], vy[0]), 1.5, 1e-14);
+    assert_near(hypot(vx[0], vy[0]), 1.5, 1e-14);
     ds_memory_free(&room);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_and_fast),    cmocka_unit_test(same_bits_forward),
-        cmocka_unit_test(projected_wave),    cmocka_unit_test(projection),
-        cmocka_unit_test(still_air),         cmocka_unit_test(uniform_wind),
-        cmocka_unit_test(refused_starts),    cmocka_unit_test(derivatives),
-        cmocka_unit_test(recorded_descents), cmocka_unit_test(waves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(plain_and_fast, same_bits_forward, projected_wave, projection, still_air, uniform_wind,
+          refused_starts, derivatives, recorded_descents, waves)

@@ -4,10 +4,8 @@
  * on it. */
 #include "engines/rendering/observation/frames.h"
 #include "engines/rendering/render/read_png.h"
+#include "test.h"
 #include "tests/envs/engines/rendering/render/render_cases.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { CORNERS = 8, SIDES = 12, FRAMES = 2, SIZE = 32 };
 
@@ -19,7 +17,7 @@ typedef struct scene {
     double p[FRAMES][3 * CORNERS], bar[FRAMES][3 * CORNERS];
 } scene;
 
-/* The picture that lies on what is seen, or NULL where this build reads none. */
+/* The picture on the surface, or NULL where this build cannot read PNG files. */
 static const char *picture(void)
 {
     static char path[1024];
@@ -98,10 +96,9 @@ static cameras cameras_of_kind(uint64_t i)
     return cameras_of(kind[i].renderer, kind[i].mode, kind[i].shading, kind[i].skin);
 }
 
-/* The adjoint of frame k is asked for when the places have gone on to the other one. */
+/* The adjoint of frame k is computed after the positions of the next frame were set. */
 static void losses_against_differences(void **state)
 {
-    (void)state;
     for (uint64_t i = 0; i < 2 * KINDS; i++) {
         static scene s;
         const cameras l = cameras_of_kind(i % KINDS);
@@ -119,7 +116,6 @@ static void losses_against_differences(void **state)
 
 static void tangents_are_adjoint(void **state)
 {
-    (void)state;
     for (uint64_t i = 0; i < 2 * KINDS; i++) {
         static scene s;
         const cameras l = cameras_of_kind(i % KINDS);
@@ -135,16 +131,16 @@ static void tangents_are_adjoint(void **state)
         assert_int_equal(frames_tangent(s.images, 0, s.p[0], v, jv), DS_OK);
         const double size = norm(n, w) * norm(n, jv);
         assert_true(size > 0);
-        check_near(dot(n, w, jv) / size, dot(3 * CORNERS, v, s.bar[0]) / size, 1e-12);
+        assert_near(dot(n, w, jv) / size, dot(3 * CORNERS, v, s.bar[0]) / size, 1e-12);
         free(w);
         frames_close(s.images);
     }
 }
 
-/* A square is seen from the front and from behind; of a cube, which is closed, no side twice. */
+/* A square is visible from the front and from behind; a cube is closed, so none of its sides is drawn twice.
+ */
 static void open_surfaces_have_two_sides(void **state)
 {
-    (void)state;
     for (int behind = 0; behind < 2; behind++) {
         cameras l = cameras_of(CAMERAS_DIBR, SOFTRAS_OVER, CAMERAS_LIGHT, 0);
         static const uint32_t square[6] = {0, 1, 2, 0, 2, 3};
@@ -156,8 +152,8 @@ static void open_surfaces_have_two_sides(void **state)
         assert_int_equal(frames_open(&f, &l, &subject, 1, NULL), DS_OK);
         assert_int_equal(frames_draw(f, 0, p), DS_OK);
         const double *middle = frames_image(f, 0) + 4 * (SIZE / 2 * SIZE + SIZE / 2);
-        check_near(middle[3], 1, 0);
-        check_near(middle[0], 0.5, 1e-12); /* upright: light from everywhere alone */
+        assert_near(middle[3], 1, 0);
+        assert_near(middle[0], 0.5, 1e-12); /* upright: light from everywhere alone */
         frames_close(f);
     }
 }
@@ -178,11 +174,10 @@ static double texel(const png_picture *png, double u, double v, size_t channel)
     return sum;
 }
 
-/* A square that stands, lies or is seen from behind shows the picture of the file, upright from in front of
- * it. The camera is 4 away; half of its image is 4 tan 30 degrees. */
+/* A square that stands, lies or is seen from behind shows the picture of the file, upright from the front.
+ * The camera is 4 away; half of its image is 4 tan 30 degrees. */
 static void pictures_lie_on_surfaces(void **state)
 {
-    (void)state;
     static const uint32_t face[6] = {0, 1, 2, 0, 2, 3};
     static const double corner[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
     char text[READ_PNG_TEXT];
@@ -191,7 +186,7 @@ static void pictures_lie_on_surfaces(void **state)
         skip();
     }
     assert_int_equal(png_picture_read(&png, picture(), text), READ_PNG_OK);
-    for (size_t way = 0; way < 3; way++) { /* from the front, from behind, lying and seen from above */
+    for (size_t way = 0; way < 3; way++) { /* from the front, from behind, and lying, seen from above */
         const size_t up = way == 2 ? 2 : 1;
         cameras l = cameras_of(CAMERAS_DIBR, SOFTRAS_OVER, CAMERAS_COLOR, 1);
         double p[12] = {0};
@@ -213,12 +208,12 @@ static void pictures_lie_on_surfaces(void **state)
             const double y = half * (1 - (double)(2 * (i / SIZE) + 1) / SIZE);
             seen += rgba[3] >= 1;
             for (size_t c = 0; way < 2 && rgba[3] >= 1 && c < 3; c++) {
-                check_near(rgba[c], texel(&png, ((way == 1 ? -x : x) + 1) / 2, (y + 1) / 2, c), 1e-9);
+                assert_near(rgba[c], texel(&png, ((way == 1 ? -x : x) + 1) / 2, (y + 1) / 2, c), 1e-9);
             }
         }
         assert_true(seen > 150);
         const double *low = frames_image(f, 0) + 4 * ((SIZE / 2 + 5) * SIZE + SIZE / 2 - 5);
-        check_near(low[2] > low[0], way != 1, 0); /* a blue square is lower left in front of it */
+        assert_near(low[2] > low[0], way != 1, 0); /* a blue square is lower left in front of it */
         frames_close(f);
     }
     png_picture_free(&png);
@@ -228,15 +223,12 @@ static char line[512];
 
 static void take_line(const ds_host *host, ds_status status, const char *text)
 {
-    (void)host;
-    (void)status;
     snprintf(line, sizeof line, "%s", text);
 }
 
 static void pictures_need_something_to_lie_on(void **state)
 {
     static const ds_host host = {.error = take_line};
-    (void)state;
     static const uint32_t face[3] = {0, 1, 2};
     cameras l = cameras_of(CAMERAS_DIBR, SOFTRAS_OVER, CAMERAS_COLOR, 1);
     const double flat[9] = {0};
@@ -258,12 +250,5 @@ static void pictures_need_something_to_lie_on(void **state)
     frames_close(f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(losses_against_differences),        cmocka_unit_test(tangents_are_adjoint),
-        cmocka_unit_test(open_surfaces_have_two_sides),      cmocka_unit_test(pictures_lie_on_surfaces),
-        cmocka_unit_test(pictures_need_something_to_lie_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(losses_against_differences, tangents_are_adjoint, open_surfaces_have_two_sides,
+          pictures_lie_on_surfaces, pictures_need_something_to_lie_on)

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* render_cases.h - what the tests of the renderer share: random scenes, and derivatives against
- * differences. */
+/* render_cases.h - shared by the tests of the renderer: random scenes, and derivatives against differences.
+ */
 #ifndef DS_TESTS_RENDER_CASES_H
 #define DS_TESTS_RENDER_CASES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <diffsim/helper/random.h>
-#include <math.h>
-
 #include "engines/rendering/render/camera.h"
+#include "test.h"
 
-#define check_near(a, b, tolerance)                                                                          \
-    do {                                                                                                     \
-        double near_a = (a), near_b = (b);                                                                   \
-        if (!(fabs(near_a - near_b) <= (tolerance))) {                                                       \
-            fail_msg("%s = %.17g, not %.17g", #a, near_a, near_b);                                           \
-        }                                                                                                    \
-    } while (0)
+#include <diffsim/helper/random.h>
 
 static inline double uniform(ds_random *r, double low, double high)
 {
@@ -51,12 +35,12 @@ static inline double norm(size_t n, const double *a)
     return sqrt(dot(n, a, a));
 }
 
-/* A number that depends on x; `context` knows the rest. */
+/* A number that depends on x; `context` is for the function. */
 typedef double number_of(void *context);
 
 /* Derivatives against central differences of step h. Where they differ by more than tolerance times the
- * largest derivative, the two one-sided quotients must differ, too (a kink or a jump within h); returns
- * how many do. */
+ * largest derivative the two one-sided quotients must differ, too (a kink or a jump within h). Returns how
+ * many do. */
 static inline size_t differences(size_t n, double *x, const double *grad, double h, double tolerance,
                                  number_of *f, void *context)
 {
@@ -104,7 +88,7 @@ static inline void all_finite(size_t n, const double *a, const char *what)
     }
 }
 
-/* A camera in front of the origin, which looks somewhat past it. */
+/* A camera in front of the origin that looks slightly past it. */
 static inline camera some_camera(camera_kind kind)
 {
     camera c = camera_orbit(kind, 3.2, 0.4, 0.7);
@@ -121,7 +105,7 @@ static inline double *pose_numbers(camera_pose *p)
     return (double *)p;
 }
 
-/* Triangles anywhere around the origin, some with vertices in common. */
+/* Triangles around the origin, some with common vertices. */
 enum { SOME_FACES = 12, SOME_VERTICES = 24 };
 typedef struct triangles {
     render_mesh m;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_dibr.c - the interpolating rasterizer: what is true of its images, its derivatives against
- * differences in every mode, the same bits for all threads, and what cannot be drawn. */
-#include "render_cases.h"
-
+/* test_dibr.c - the interpolating rasterizer: properties of its images, derivatives against differences in
+ * every mode, the same bits for all threads, and scenes that cannot be drawn. */
 #include "engines/rendering/render/dibr_internal.h"
+#include "render_cases.h"
+#include "test.h"
 
 enum { SIZE = 40, PIXELS = SIZE * SIZE * DIBR_CHANNELS, CORNERS = 8, SIDES = 12, WIDTH = 5, HEIGHT = 4 };
 
-/* A cube with corners that are moved a little, seen by a camera of either kind. */
+/* A cube with slightly moved corners, seen by a camera of either kind. */
 typedef struct cube {
     dibr_options o;
     dibr *r;
@@ -68,7 +68,7 @@ static void cube_run(cube *t)
     render_report report;
     assert_int_equal(dibr_draw(t->r, &t->c, &t->s, t->image, &report), DS_OK);
     assert_int_equal(report.drawn + report.outside, SIDES);
-    assert_true(report.drawn >= 4 && report.drawn <= 6); /* two or three sides are seen */
+    assert_true(report.drawn >= 4 && report.drawn <= 6); /* two or three sides are visible */
     assert_int_equal(dibr_adjoint(t->r, t->weight, &t->bar, &t->camera_bar), DS_OK);
 }
 
@@ -83,10 +83,9 @@ static void place(const camera *c, double x, double y, double z, double p[3])
     p[2] = c->pose.eye[2] - z;
 }
 
-/* Colours are interpolated in the image; beside the triangle alpha is that of the distance. */
+/* Colours are interpolated in the image; outside of the triangle alpha depends on the distance to it. */
 static void interpolation(void **state)
 {
-    (void)state;
     const camera c = camera_orbit(CAMERA_DIBR, 5, 0, 0);
     const dibr_options o = dibr_defaults(DIBR_COLOR, 256);
     const uint32_t face[] = {0, 1, 2, 3, 5, 4};
@@ -95,7 +94,7 @@ static void interpolation(void **state)
     place(&c, -0.5, -0.5, 5, p);
     place(&c, 0.5, -0.5, 4, p + 3);
     place(&c, -0.5, 0.5, 6, p + 6);
-    memcpy(p + 9, p, 9 * sizeof *p); /* the same face from its back is not seen */
+    memcpy(p + 9, p, 9 * sizeof *p); /* a face is invisible from behind */
     for (int i = 2; i < 18; i += 3) {
         p[i] += i > 9 ? 1 : 0; /* although it is nearer */
     }
@@ -109,15 +108,15 @@ static void interpolation(void **state)
             const double x = (2.0 * (double)column - 255) / 256, y = (255 - 2.0 * (double)row) / 256;
             const double *at = image + 4 * (256 * row + column), w1 = x + 0.5, w2 = y + 0.5, w0 = 1 - w1 - w2;
             if (w0 > 1e-9 && w1 > 1e-9 && w2 > 1e-9) {
-                check_near(at[0], w0, 1e-12);
-                check_near(at[1], w1, 1e-12);
-                check_near(at[2], w2, 1e-12);
-                check_near(at[3], 1, 0);
+                assert_near(at[0], w0, 1e-12);
+                assert_near(at[1], w1, 1e-12);
+                assert_near(at[2], w2, 1e-12);
+                assert_near(at[3], 1, 0);
             } else if (w2 < -1e-9 && w1 > 0 && w0 + w2 > 0 && w2 > -0.019) { /* below the lower edge */
-                check_near(at[3], exp(-7000 * w2 * w2), 1e-12);
-                check_near(at[0], 0, 0);
+                assert_near(at[3], exp(-7000 * w2 * w2), 1e-12);
+                assert_near(at[0], 0, 0);
             } else if (w2 < -0.021) {
-                check_near(at[3], 0, 0);
+                assert_near(at[3], 0, 0);
             }
         }
     }
@@ -125,10 +124,9 @@ static void interpolation(void **state)
     free(image);
 }
 
-/* Of two faces the nearer one is seen, whatever their order. */
+/* The nearer of two faces is visible, in either order. */
 static void nearest(void **state)
 {
-    (void)state;
     const camera c = camera_orbit(CAMERA_DIBR, 5, 0, 0);
     const dibr_options o = dibr_defaults(DIBR_COLOR, 32);
     const uint32_t face[2][6] = {{0, 1, 2, 3, 4, 5}, {3, 4, 5, 0, 1, 2}};
@@ -142,16 +140,15 @@ static void nearest(void **state)
     for (int k = 0; k < 2; k++) {
         dibr *r = open(&o, &(render_mesh){6, 2, face[k]});
         dibr_draw(r, &c, &(dibr_surface){.p = p, .color = color}, image, NULL);
-        check_near(image[4 * (18 * 32 + 16)], 1, 1e-12);
+        assert_near(image[4 * (18 * 32 + 16)], 1, 1e-12);
         dibr_destroy(r);
     }
 }
 
-/* A texture of two colours: red on the left, green on the right of a face that shows all of it; row 0 on
+/* A texture of two colours: red on the left, green on the right of a face that shows all of it; row 0 is the
  * top. */
 static void texture(void **state)
 {
-    (void)state;
     const camera c = camera_orbit(CAMERA_DIBR, 5, 0, 0);
     dibr_options o = dibr_defaults(DIBR_TEXTURE, 32);
     const uint32_t face[] = {0, 1, 2, 0, 2, 3};
@@ -166,17 +163,16 @@ static void texture(void **state)
     for (int k = 0; k < 4; k++) { /* near the corners the texels are clamped: pure colours */
         const size_t row = k < 2 ? 2 : 29, column = k % 2 ? 29 : 2;
         for (size_t i = 0; i < 3; i++) {
-            check_near(image[4 * (32 * row + column) + i], colors[3 * (size_t)k + i], 1e-12);
+            assert_near(image[4 * (32 * row + column) + i], colors[3 * (size_t)k + i], 1e-12);
         }
     }
     dibr_destroy(r);
 }
 
-/* The bands are orthogonal on the sphere, and their squares have the integrals of the theory: all but the
+/* The bands are orthogonal on the sphere, and their squares have the integrals of the theory; all but the
  * first have mean 0. */
 static void bands(void **state)
 {
-    (void)state;
     enum { N = 200 };
     double sum[9][9] = {{0}}, mean[9] = {0};
     for (int i = 0; i < N; i++) {
@@ -196,10 +192,10 @@ static void bands(void **state)
     static const double size[] = {1, 2.0 / 3, 0.25}; /* of bands of order 0, 1, 2; times 1 / (2 sqrt pi) */
     for (int x = 0; x < 9; x++) {
         const double expected = size[x == 0 ? 0 : x < 4 ? 1 : 2] * 0.2820948;
-        check_near(sqrt(sum[x][x]), expected, 1e-4);
-        check_near(mean[x], x == 0 ? 0.2820948 : 0, 1e-5);
+        assert_near(sqrt(sum[x][x]), expected, 1e-4);
+        assert_near(mean[x], x == 0 ? 0.2820948 : 0, 1e-5);
         for (int y = 0; y < x; y++) {
-            check_near(sum[x][y], 0, 1e-5);
+            assert_near(sum[x][y], 0, 1e-5);
         }
     }
 }
@@ -221,7 +217,6 @@ static const struct {
 
 static void against_differences(void **state)
 {
-    (void)state;
     size_t kinks = 0;
     for (uint64_t k = 0; k < 12; k++) {
         static cube t;
@@ -245,7 +240,7 @@ static void against_differences(void **state)
     assert_true(kinks < 8);
 }
 
-/* A direction of all numbers of the cube, with the places that they are at. */
+/* A direction of all numbers of the cube, and their positions in its structures. */
 typedef struct way {
     struct {
         double *at, *bar;
@@ -275,7 +270,7 @@ static void way_open(way *d, cube *t, uint64_t key)
     d->along = (dibr_dot){of[0], of[1], of[2], of[3], of[4], &d->camera};
 }
 
-/* Moves the numbers by h. */
+/* Moves the numbers by h along the direction. */
 static void way_go(const way *d, double h)
 {
     const double *dot = d->dot;
@@ -286,11 +281,10 @@ static void way_go(const way *d, double h)
     }
 }
 
-/* Every number of the image along a direction, against differences (a pixel may show another face, or reach
- * another edge, on the way) and against the adjoint. */
+/* Every number of the image along a direction, against differences (within one a pixel may change to another
+ * face or edge) and against the adjoint. */
 static void tangents(void **state)
 {
-    (void)state;
     const double h = 1e-6;
     for (uint64_t k = 0; k < 12; k++) {
         static cube t;
@@ -307,7 +301,7 @@ static void tangents(void **state)
         for (int i = 0; i < 6; v += d.part[i++].n) {
             along += dot(d.part[i].n, v, d.part[i].bar);
         }
-        check_near(dot(PIXELS, t.weight, image_dot) / along, 1, 1e-9);
+        assert_near(dot(PIXELS, t.weight, image_dot) / along, 1, 1e-9);
         way_go(&d, -h);
         weighted_sum(&t);
         memcpy(low, t.image, sizeof low);
@@ -327,7 +321,6 @@ static void tangents(void **state)
 
 static void same_results(void **state)
 {
-    (void)state;
     static cube first, other;
     cube_open(&first, DIBR_PHONG, 1, 3);
     cube_run(&first);
@@ -347,11 +340,10 @@ static void same_results(void **state)
     dibr_destroy(first.r);
 }
 
-/* ---- what cannot be drawn ---- */
+/* ---- scenes that cannot be drawn ---- */
 
 static void unusual(void **state)
 {
-    (void)state;
     for (int mode = DIBR_COLOR; mode <= DIBR_HARMONICS; mode++) {
         static cube t;
         render_report report;
@@ -395,7 +387,6 @@ static void refused(const dibr_options *o, const char *says)
 
 static void bad_options(void **state)
 {
-    (void)state;
     dibr_options o = dibr_defaults(DIBR_COLOR, 4);
     refused(&o, "8 to 1024 pixels");
     o = dibr_defaults((dibr_mode)4, 64);
@@ -414,18 +405,5 @@ static void bad_options(void **state)
     refused(&o, "threads");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpolation),
-        cmocka_unit_test(nearest),
-        cmocka_unit_test(texture),
-        cmocka_unit_test(bands),
-        cmocka_unit_test(against_differences),
-        cmocka_unit_test(tangents),
-        cmocka_unit_test(same_results),
-        cmocka_unit_test(unusual),
-        cmocka_unit_test(bad_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(interpolation, nearest, texture, bands, against_differences, tangents, same_results, unusual,
+          bad_options)

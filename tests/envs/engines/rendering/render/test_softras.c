@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_softras.c - the soft rasterizer: what is true of its images, its derivatives against differences
- * and the plain one, the same bits for all threads and instruction sets, and what cannot be drawn. */
-#include "render_cases.h"
-
+/* test_softras.c - the soft rasterizer: properties of its images, derivatives against differences and the
+ * plain one, the same bits for all threads and instruction sets, and scenes that cannot be drawn. */
 #include "engines/rendering/render/image.h"
 #include "engines/rendering/render/mesh.h"
+#include "render_cases.h"
 #include "softras_plain.h"
+#include "test.h"
 
 static const softras_mode every_mode[] = {SOFTRAS_ALPHA, SOFTRAS_OVER, SOFTRAS_RGBA};
 
@@ -58,11 +58,10 @@ static void draw_once(const softras_options *o, const render_mesh *m, const came
     softras_destroy(r);
 }
 
-/* One triangle with an edge through the centre of pixel (20, 30): deep inside it covers, on the edge it
- * covers half, far outside nothing. */
+/* One triangle with an edge through the centre of pixel (20, 30): alpha is 1 deep inside, one half on the
+ * edge, 0 far outside. */
 static void coverage(void **state)
 {
-    (void)state;
     const camera c = straight(5);
     const softras_options o = softras_defaults(SOFTRAS_ALPHA, 64);
     const double x = (2.0 * 30 + 1 - 64) / 64, y = (63 - 2.0 * 20) / 64;
@@ -72,18 +71,17 @@ static void coverage(void **state)
     place(&c, x, y + 0.3, 5, p + 3);
     place(&c, x + 0.8, y - 0.2, 5, p + 6);
     draw_once(&o, &(render_mesh){3, 1, face}, &c, p, NULL, image, NULL);
-    check_near(image[20 * 64 + 30], 0.5, 1e-12);
+    assert_near(image[20 * 64 + 30], 0.5, 1e-12);
     assert_true(image[25 * 64 + 36] > 0.999);
     assert_true(image[20 * 64 + 27] == 0);
     assert_true(image[20 * 64 + 31] > 0.9 &&
-                image[20 * 64 + 29] < 0.1); /* half a pixel and more beside the edge */
-    check_near(image[20 * 64 + 31] + image[20 * 64 + 29], 1, 1e-12);
+                image[20 * 64 + 29] < 0.1); /* half a pixel or more outside of the edge */
+    assert_near(image[20 * 64 + 31] + image[20 * 64 + 29], 1, 1e-12);
 }
 
 /* Moved by one pixel in the image plane, an object looks the same one pixel further. */
 static void translation(void **state)
 {
-    (void)state;
     enum { S = 48 };
     const camera c = straight(6);
     for (size_t k = 0; k < 3; k++) {
@@ -104,17 +102,16 @@ static void translation(void **state)
         for (size_t r = 0; r + 2 < S; r++) {
             for (size_t q = 0; q + 1 < S; q++) {
                 for (size_t i = 0; i < n; i++) {
-                    check_near(b[((r + 2) * S + q + 1) * n + i], a[(r * S + q) * n + i], 1e-9);
+                    assert_near(b[((r + 2) * S + q + 1) * n + i], a[(r * S + q) * n + i], 1e-9);
                 }
             }
         }
     }
 }
 
-/* The world's +x is on the right, +y on top, and what is nearer hides the rest, whatever its order. */
+/* The world's +x is right, +y is up; nearer faces hide the others, in any order. */
 static void orientation(void **state)
 {
-    (void)state;
     const camera c = straight(5);
     const softras_options o = softras_defaults(SOFTRAS_RGBA, 32);
     const uint32_t face[] = {0, 1, 2, 3, 4, 5};
@@ -132,17 +129,16 @@ static void orientation(void **state)
     const size_t both = 4 * (12 * 32 + 19), red = 4 * (12 * 32 + 25), none = 4 * (20 * 32 + 12);
     const double is_green[] = {0, 1, 0, 1}, is_red[] = {1, 0, 0, 1};
     for (size_t i = 0; i < 4; i++) {
-        check_near(image[both + i], is_green[i], 1e-9);
-        check_near(image[red + i], is_red[i], 1e-9);
+        assert_near(image[both + i], is_green[i], 1e-9);
+        assert_near(image[red + i], is_red[i], 1e-9);
         assert_true(image[none + i] == 0);
-        check_near(other[both + i], image[both + i], 1e-9);
+        assert_near(other[both + i], image[both + i], 1e-9);
     }
 }
 
 /* A horizontal face seen from above has the colour of its texture, a vertical one half of it: 127 of 255. */
 static void lit_faces(void **state)
 {
-    (void)state;
     const light l = light_default();
     const uint32_t face[] = {0, 1, 2};
     const double texture[] = {1, 1, 0};
@@ -152,15 +148,15 @@ static void lit_faces(void **state)
     camera c = camera_orbit(CAMERA_SOFTRAS, 5, 1.2, 0);
     light_faces(&l, &(render_mesh){3, 1, face}, flat, texture, 0, color);
     draw_once(&o, &(render_mesh){3, 1, face}, &c, flat, color, image, NULL);
-    check_near(image[4 * (16 * 32 + 16)], 1, 1e-9);
-    check_near(image[4 * (16 * 32 + 16) + 2], 0, 1e-9);
+    assert_near(image[4 * (16 * 32 + 16)], 1, 1e-9);
+    assert_near(image[4 * (16 * 32 + 16) + 2], 0, 1e-9);
     light_faces(&l, &(render_mesh){3, 1, face}, upright, texture, 0, color);
     c = straight(5);
     draw_once(&o, &(render_mesh){3, 1, face}, &c, upright, color, image, NULL);
     assert_int_equal((int)(255 * image[4 * (16 * 32 + 16)]), 127);
 }
 
-/* ---- the plain one ---- */
+/* ---- against the plain one ---- */
 
 typedef struct result {
     size_t n, faces;
@@ -209,11 +205,10 @@ static void near_all(size_t n, const double *a, const double *b, double toleranc
     }
 }
 
-/* Image and derivatives, in every mode, with and without antialiasing, also for a size that is no multiple
+/* Image and derivatives in every mode, with and without antialiasing, also for a size that is not a multiple
  * of a tile's. */
 static void against_plain(void **state)
 {
-    (void)state;
     for (uint64_t k = 0; k < 12; k++) {
         softras_options o = softras_defaults(every_mode[k % 3], k % 4 == 3 ? 20 : 45);
         ds_random random = ds_random_open(k, "plain", 0);
@@ -250,7 +245,6 @@ static void against_plain(void **state)
 
 static void same_results(void **state)
 {
-    (void)state;
     static const char *const isa[] = {"baseline", "avx2", "avx512"};
     for (size_t mode = 0; mode < 3; mode++) {
         const camera c = some_camera(CAMERA_SOFTRAS);
@@ -317,11 +311,10 @@ static void weighted_close(weighted *w)
     free(w->weight);
 }
 
-/* By vertices, colours and camera, of random weights of the pixels. Few derivatives may meet a kink: of
- * the distance, of what is clipped, of the set of pixels that a face reaches. */
+/* By vertices, colours and camera, of a randomly weighted sum of the pixels. A few derivatives may meet a
+ * kink: of the distance, of clipping, of the set of pixels that a face reaches. */
 static void against_differences(void **state)
 {
-    (void)state;
     size_t kinks = 0, all = 0;
     for (uint64_t k = 0; k < 9; k++) {
         softras_options o = softras_defaults(every_mode[k % 3], 32);
@@ -350,7 +343,6 @@ static void against_differences(void **state)
 /* w . (J v) = (J' w) . v, for random v and w. */
 static void products(void **state)
 {
-    (void)state;
     for (uint64_t k = 0; k < 9; k++) {
         softras_options o = softras_defaults(every_mode[k % 3], 37 - k % 2);
         ds_random random = ds_random_open(k, "products", 0);
@@ -373,25 +365,23 @@ static void products(void **state)
         double right = dot(3 * SOME_VERTICES, p, p_dot) + dot(10, pose_numbers(&pose), pose_dot);
         right += dot(3 * SOME_FACES, color, color_dot);
         double size = norm(w.n, image_dot) * norm(w.n, w.weight);
-        check_near(dot(w.n, w.weight, image_dot) / size, right / size, 1e-11);
+        assert_near(dot(w.n, w.weight, image_dot) / size, right / size, 1e-11);
         assert_true(fabs(right) > 1e-3);
         free(image_dot);
         weighted_close(&w);
     }
 }
 
-/* Where two edges are equally far away, the derivative is that of one of them: the one-sided quotients are
- * those of both. The edge next to the pixel changes at the middle of a strip. */
+/* Where two edges are equally far the derivative is that of one of them, and each one-sided quotient belongs
+ * to one of them. The nearest edge changes in the middle of a strip. */
 static void kink(void **state)
 {
-    (void)state;
     const camera c = straight(5);
     softras_options o = softras_defaults(SOFTRAS_ALPHA, 33);
     const uint32_t face[] = {0, 1, 2};
     double p[9], q[9], image[33 * 33], bar[33 * 33] = {0}, g[9] = {0}, side[2];
     o.sigma_scale = 40;
-    /* The pixel in the middle sees the left and the right side of a triangle with an axis through it
-     * alike. */
+    /* The middle pixel sees the left and the right side of a symmetric triangle equally. */
     place(&c, -0.12, -0.9, 5, p);
     place(&c, 0.12, -0.9, 5, p + 3);
     place(&c, 0, 0.9, 5, p + 6);
@@ -409,16 +399,15 @@ static void kink(void **state)
         side[k] = (image[16 * 33 + 16] - here) / (k == 0 ? -h : h);
     }
     const double slope = g[0] + g[3] + g[6];
-    assert_true(side[0] > 0.01 && side[1] < -0.01); /* smaller on either side */
+    assert_true(side[0] > 0.01 && side[1] < -0.01); /* decreases on either side */
     assert_true(fmin(fabs(slope - side[0]), fabs(slope - side[1])) < 1e-4 * fabs(slope));
     softras_destroy(r);
 }
 
-/* Deep inside of a face 1 - A is 0 to all digits: derivatives by the others are exactly 0, none is NaN;
- * where it is 1e-9 they still agree with differences. */
+/* Deep inside a face 1 - A is 0 to all digits: derivatives by the other faces are exactly 0 and never NaN.
+ * Where 1 - A is 1e-9 they still agree with differences. */
 static void saturated(void **state)
 {
-    (void)state;
     const camera c = straight(5);
     const softras_options o = softras_defaults(SOFTRAS_ALPHA, 64);
     const uint32_t face[] = {0, 1, 2, 3, 4, 5};
@@ -442,31 +431,30 @@ static void saturated(void **state)
     memset(g, 0, sizeof g);
     bar[60 * 64 + 32] = 1;
     softras_draw(r, &c, p, NULL, image, NULL);
-    check_near(image[60 * 64 + 32], 1 - q * q, 1e-12);
+    assert_near(image[60 * 64 + 32], 1 - q * q, 1e-12);
     softras_adjoint(r, bar, &(softras_bar){.p = g});
     double along = 0;
     for (int i = 0; i < 6; i++) {
         along += g[3 * i + 1] * move;
     }
     const double expected = -2 * q * q * (1 - q) * 2 * D / sigma * move / (5 * tan(c.pose.half_angle));
-    check_near(along / expected, 1, 1e-9);
+    assert_near(along / expected, 1, 1e-9);
     softras_destroy(r);
 }
 
-/* ---- what cannot be drawn ---- */
+/* ---- scenes that cannot be drawn ---- */
 
-/* Faces behind the camera, across the near plane, with NaN, infinite, far away, without area or length: an
- * image and derivatives that are finite, and counts. */
+/* Faces behind the camera, across the near plane, with NaN, infinite, far away, without area or length:
+ * finite image and derivatives, and counts. */
 static void unusual(void **state)
 {
-    (void)state;
     for (size_t mode = 0; mode < 3; mode++) {
         softras_options o = softras_defaults(every_mode[mode], 40);
         const camera c = straight(5);
         double p[] = {-1,    -1,  0,  1,    -1,       0,  0,  1,  0,  /* 0: seen */
                       -1,    -1,  -9, 1,    -1,       -9, 0,  1,  -9, /* 3: behind */
                       NAN,   0,   0,  0,    INFINITY, 0,              /* 6, 7 */
-                      1e300, 0,   0,  2e12, 0,        0,              /* 8, 9: too far beside */
+                      1e300, 0,   0,  2e12, 0,        0,              /* 8, 9: too far to the side */
                       50,    50,  0,  51,   50,       0,  50, 51, 0,  /* 10: outside of the image */
                       0.2,   0.2, 0};                                 /* 13 */
         const uint32_t face[] = {0, 1, 2, 3, 4, 5, 0,  1,  5,  0, 1, 6, 0,  7,  1,
@@ -499,7 +487,7 @@ static void unusual(void **state)
                             "faces not drawn: 2 behind the camera or in front of the near plane, 4 with "
                             "coordinates or colours that are too large or not finite");
         softras *r = open(&o, &m);
-        color[0] = NAN; /* alone concerns modes with colours */
+        color[0] = NAN; /* matters only in modes with colours */
         softras_draw(r, &c, p, color, a.image, &a.report);
         assert_int_equal(a.report.broken, mode == 0 ? 4 : 5);
         all_finite(a.n, a.image, "image");
@@ -513,10 +501,9 @@ static void unusual(void **state)
     }
 }
 
-/* A camera inside of an object sees the faces in front of it. */
+/* A camera inside an object sees the faces in front of it. */
 static void inside(void **state)
 {
-    (void)state;
     const softras_options o = softras_defaults(SOFTRAS_OVER, 32);
     const double p[] = {4, 4, 4, -4, -4, 4, -4, 4, -4, 4, -4, -4},
                  color[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -532,7 +519,6 @@ static void inside(void **state)
 /* Nothing to draw: the background. */
 static void empty(void **state)
 {
-    (void)state;
     softras_options o = softras_defaults(SOFTRAS_OVER, 16);
     const camera c = straight(5);
     double image[16 * 16 * 4], bar[16 * 16 * 4] = {0};
@@ -542,7 +528,7 @@ static void empty(void **state)
     assert_int_equal(softras_tangent(r, &(softras_dot){.p = NULL}, image), DS_E_STATE);
     assert_int_equal(softras_draw(r, &c, image, image, image, NULL), DS_OK);
     for (size_t i = 0; i < sizeof image / sizeof *image; i++) {
-        check_near(image[i], i % 4 == 1 ? 0.25 : 0, 1e-15);
+        assert_near(image[i], i % 4 == 1 ? 0.25 : 0, 1e-15);
     }
     camera bad = c;
     bad.pose.eye[1] = NAN;
@@ -566,7 +552,6 @@ static void refused(const softras_options *o, const render_mesh *m, const char *
 
 static void bad_options(void **state)
 {
-    (void)state;
     const uint32_t face[] = {0, 1, 3};
     const render_mesh none = {0, 0, NULL};
     softras_options o = softras_defaults(SOFTRAS_ALPHA, 7);
@@ -594,23 +579,5 @@ static void bad_options(void **state)
     refused(&o, &none, "background");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(coverage),
-        cmocka_unit_test(translation),
-        cmocka_unit_test(orientation),
-        cmocka_unit_test(lit_faces),
-        cmocka_unit_test(against_plain),
-        cmocka_unit_test(same_results),
-        cmocka_unit_test(against_differences),
-        cmocka_unit_test(products),
-        cmocka_unit_test(kink),
-        cmocka_unit_test(saturated),
-        cmocka_unit_test(unusual),
-        cmocka_unit_test(inside),
-        cmocka_unit_test(empty),
-        cmocka_unit_test(bad_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(coverage, translation, orientation, lit_faces, against_plain, same_results, against_differences,
+          products, kink, saturated, unusual, inside, empty, bad_options)

@@ -1,22 +1,191 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plot_map.c - contour lines, colour scales, heat maps and panels: geometry, and inputs that are hard to
- * draw. */
+/* test_plot.c - figures of many groups and lines, contour lines, colour scales, heat maps and panels:
+ * geometry, and values that are hard to draw. */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "base/file.h"
+#include "plot/canvas.h"
+#include "plot/plot_axes.h"
+#include "plot/plot_lines.h"
+#include "plot/plot_map.h"
+#include "temporary.h"
+#include "test.h"
 
 #include <cairo.h>
-#include <math.h>
+#include <unistd.h>
 
-#include "plot/canvas.h"
-#include "plot/plot_map.h"
-#include "plot/plot_lines.h"
-#include "temporary.h"
+/* ---- groups and lines ---- */
+
+enum { MANY = 28 };
+
+static temporary place;
+static char figure_path[500];
+static int how_steps;
+
+/* The figure as text; to be freed. */
+static char *text_of_file(void)
+{
+    void *data = NULL;
+    size_t size = 0;
+    ds_error e = {0, ""};
+    assert_int_equal(ds_file_read(figure_path, 1 << 20, &data, &size, DS_EXIT_IO, &e), 0);
+    assert_int_equal(unlink(figure_path), 0);
+    return data;
+}
+
+static void expect(const char *figure, const char *text, int wanted)
+{
+    if ((strstr(figure, text) != NULL) != wanted) {
+        fail_msg("'%s' is %s", text, wanted ? "missing" : "there");
+    }
+}
+
+static char *lines(const double *y, size_t count, size_t how_many)
+{
+    static const double x[] = {1, 10, 100};
+    static char name[MANY][32];
+    ds_line line[MANY];
+    ds_error e = {0, ""};
+    for (size_t k = 0; k < how_many; k++) {
+        snprintf(name[k], sizeof name[k], "method%zu", k);
+        line[k] = (ds_line){.name = name[k],
+                            .color = {0, 0, 0, 1},
+                            .x = x,
+                            .y = y,
+                            .count = count,
+                            .dashed = (int)(k / 8) % DS_LINE_STYLES};
+    }
+    const ds_lines p = {"title", "subtitle", "x",  "y",      DS_SCALE_LOG, DS_SCALE_LOG,
+                        NAN,     NAN,        line, how_many, NULL,         how_steps};
+    assert_int_equal(ds_plot_lines(NULL, figure_path, &p, &e), 0);
+    return text_of_file();
+}
+
+static char *groups(const double *value, size_t how_many, const char *name)
+{
+    static char names[MANY][64];
+    ds_group group[MANY];
+    ds_error e = {0, ""};
+    for (size_t k = 0; k < how_many; k++) {
+        snprintf(names[k], sizeof names[k], "%s%zu", name, k);
+        group[k] = (ds_group){names[k], {0, 0, 0, 1}, 1, value[k], NAN, NAN, NULL, 0};
+    }
+    const ds_groups p = {"title", "subtitle", "loss", 1, NAN, group, how_many, NULL};
+    assert_int_equal(ds_plot_groups(NULL, figure_path, &p, &e), 0);
+    return text_of_file();
+}
+
+static void legends_have_all_lines(void **state)
+{
+    const double y[] = {3, 2, 1};
+    char *figure = lines(y, 3, MANY);
+    for (int k = 0; k < MANY; k++) {
+        char text[40];
+        snprintf(text, sizeof text, ">method%d<", k);
+        expect(figure, text, 1);
+    }
+    expect(figure, "dasharray", 1);
+    free(figure);
+}
+
+static void zeros_leave_an_axis_logarithmic(void **state)
+{
+    const double y[] = {1000, 0.01, 0}, below[] = {1000, 0.01, -1}, nothing[] = {0, 0, 0};
+    char *figure = lines(y, 3, 1);
+    expect(figure, ">0.1<", 1);
+    free(figure);
+    figure = lines(below, 3, 1);
+    expect(figure, ">0.1<", 0);
+    free(figure);
+    figure = lines(nothing, 3, 1);
+    expect(figure, "nothing to draw", 0);
+    free(figure);
+    figure = groups(y, 3, "m");
+    expect(figure, "logarithmic axis", 1);
+    free(figure);
+    figure = groups(below, 3, "m");
+    expect(figure, "logarithmic axis", 0);
+    free(figure);
+}
+
+static void rows_have_room_for_all(void **state)
+{
+    double value[MANY];
+    for (int k = 0; k < MANY; k++) {
+        value[k] = 1.234567 + k;
+    }
+    char *figure = groups(value, MANY, "longername");
+    expect(figure, ">longername27<", 1);
+    expect(figure, ">1.235<", 1);
+    expect(figure, "rotate(", 0);
+    free(figure);
+    figure = groups(value, MANY, "a_name_that_is_longer_than_the_margin_has_room");
+    expect(figure, "...", 1);
+    free(figure);
+}
+
+/* Values that are close together fill the axis, which does not begin at 0. */
+static void axes_fit_the_values(void **state)
+{
+    const double value[] = {0.912, 0.913, 0.915};
+    char *figure = groups(value, 3, "m");
+    expect(figure, ">0.912<", 1);
+    expect(figure, ">0<", 0);
+    free(figure);
+}
+
+/* The best loss so far is constant until it falls. */
+static void stairs_are_no_slopes(void **state)
+{
+    const double y[] = {3, 2, 1};
+    double last[2] = {0, 0};
+    int slopes = 0, corners = 0;
+    how_steps = 1;
+    char *figure = lines(y, 3, 1);
+    how_steps = 0;
+    const char *at = strstr(figure, "stroke-width=\"2.4\"");
+    assert_non_null(at);
+    while (strncmp(at, "<polyline points=\"", strlen("<polyline points=\"")) != 0) {
+        at--;
+    }
+    for (at += strlen("<polyline points=\""); *at != '"'; corners++) {
+        char *end;
+        const double px = strtod(at, &end), py = strtod(end + 1, &end);
+        slopes += corners > 0 && fabs(px - last[0]) > 0.01 && fabs(py - last[1]) > 0.01;
+        last[0] = px;
+        last[1] = py;
+        at = end + (*end == ' ');
+    }
+    if (corners != 5 || slopes != 0) {
+        fail_msg("%d corners, %d slopes: %.300s", corners, slopes, strstr(figure, "polyline points"));
+    }
+    free(figure);
+}
+
+static void says_when_there_is_nothing(void **state)
+{
+    const double value[] = {INFINITY, INFINITY, NAN};
+    char *figure = groups(value, 3, "m");
+    expect(figure, "nothing to draw", 1);
+    free(figure);
+    figure = lines(value, 3, 1);
+    expect(figure, "nothing to draw", 1);
+    free(figure);
+}
+
+static int set_up(void **state)
+{
+    temporary_open(&place);
+    snprintf(figure_path, sizeof figure_path, "%s/figure.svg", place.folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    return rmdir(place.folder);
+}
+
+/* ---- maps ---- */
 
 /* ---- contours ---- */
 
@@ -41,7 +210,6 @@ static void collect(void *ctx, const double *xy, size_t n)
 
 static void test_contour(void **state)
 {
-    (void)state;
     enum { SIDE = 41 };
     double v[SIDE * SIDE];
     tally l = {0, 0, 0, 0};
@@ -74,7 +242,6 @@ static void test_contour(void **state)
 
 static void test_colors(void **state)
 {
-    (void)state;
     assert_int_equal(ds_color_pixel(ds_color_viridis(0)), 0x440154);
     assert_int_equal(ds_color_pixel(ds_color_viridis(1)), 0xfde725);
     assert_int_equal(ds_color_pixel(ds_color_viridis(-3)), 0x440154);
@@ -119,7 +286,6 @@ static void write_map(const ds_map *m, temporary *t)
 
 static void test_map(void **state)
 {
-    (void)state;
     enum { W = 31, H = 11 };
     temporary t;
     double v[W * H], dx[W * H], dy[W * H];
@@ -188,7 +354,6 @@ static void test_map(void **state)
 
 static void test_panels(void **state)
 {
-    (void)state;
     temporary t;
     double x[50], y[50], none[50];
     ds_error e = {0, ""};
@@ -215,9 +380,6 @@ static void test_panels(void **state)
     temporary_close(&t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_contour), cmocka_unit_test(test_colors),
-                                       cmocka_unit_test(test_map), cmocka_unit_test(test_panels)};
-    return cmocka_run_group_tests_name("maps", tests, NULL, NULL);
-}
+RUN_TESTS_WITH(set_up, tear_down, legends_have_all_lines, zeros_leave_an_axis_logarithmic,
+               rows_have_room_for_all, axes_fit_the_values, stairs_are_no_slopes, says_when_there_is_nothing,
+               test_contour, test_colors, test_map, test_panels)

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ode_pendulum.c - the simple and the double pendulum with unknown constants: recorded motions,
- * energy, the chain engine's accelerations, order of the method, adjoint and tangent against central
- * differences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
+/* test_systems.c - small systems: the simple and the double pendulum with unknown constants, a ball that
+ * bounces off a floor, open-loop controllers; recorded motions, invariants, adjoint and tangent against
+ * central differences. */
 #include "differences.h"
 #include "engines/physics/chain/chain.h"
+#include "engines/physics/contact/floor_ball.h"
+#include "engines/physics/control/control.h"
 #include "engines/physics/pendulum/pendulum.h"
+#include "test.h"
+
+/* ---- pendula ---- */
 
 static const double pi = 3.14159265358979323846;
 enum { SUBSTEPS = 10 };
@@ -29,23 +24,15 @@ static const double twins[DOUBLE_PARAMETERS] = {[DOUBLE_LENGTH1] = 1,
                                                 [DOUBLE_MASS2] = 1,
                                                 [DOUBLE_GRAVITY] = 10};
 
-static void near(double value, double want, double tolerance)
-{
-    if (!(fabs(value - want) <= tolerance)) {
-        fail_msg("%.12g, expected %.12g", value, want);
-    }
-}
-
 static void near_all(size_t n, const double *value, const double *want, double tolerance)
 {
     for (size_t i = 0; i < n; i++) {
-        near(value[i], want[i], tolerance);
+        assert_near(value[i], want[i], tolerance);
     }
 }
 
 static void recorded_motions(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     const double start[] = {3 * pi / 7, 0, 3 * pi / 4, 0};
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS),
@@ -58,14 +45,14 @@ static void recorded_motions(void **state)
     assert_int_equal(rk4_simulate(d, NULL, twins, start, 1.0 / 30, 50), -1);
     near_all(4, rk4_frame(d, 15), (double[]){0.47021559, -2.08813319, 1.54816316, -4.8092873}, 1e-6);
     near_all(4, rk4_frame(d, 30), (double[]){-0.47509655, -4.77972741, -1.18611593, -0.34588124}, 1e-6);
-    near(double_pendulum_energy(twins, rk4_frame(d, 0)), 2.620649132739, 1e-12);
+    assert_near(double_pendulum_energy(twins, rk4_frame(d, 0)), 2.620649132739, 1e-12);
     for (uint64_t k = 1; k <= 50; k++) {
-        near(double_pendulum_energy(twins, rk4_frame(d, k)), 2.620649132739, 1e-7 * 2.62);
+        assert_near(double_pendulum_energy(twins, rk4_frame(d, k)), 2.620649132739, 1e-7 * 2.62);
     }
     ds_memory_free(&room);
 }
 
-/* Mean square of the bob's coordinates at frames 0, 10, ... 40 against those of length 1. */
+/* Mean square distance of the bob at frames 0, 10, ... 40 from the motion of length 1. */
 static double loss_by_length(rk4 *r, double length)
 {
     double theta[SIMPLE_PARAMETERS], want[5][2], bob[2], sum = 0;
@@ -85,25 +72,23 @@ static double loss_by_length(rk4 *r, double length)
 
 static void recorded_losses(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS);
     const double want[][2] = {{0.3, .2538}, {0.5, .1527}, {0.7, .1071},
                               {0.9, .0207}, {1.1, .0186}, {1.3, .1164}};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        near(loss_by_length(r, want[i][0]), want[i][1], 6e-5);
+        assert_near(loss_by_length(r, want[i][0]), want[i][1], 6e-5);
     }
-    near(loss_by_length(r, 2), .789, 6e-4);
+    assert_near(loss_by_length(r, 2), .789, 6e-4);
     ds_memory_free(&room);
 }
 
-/* ---- other programs of the same physics ---- */
+/* ---- other programs for the same physics ---- */
 
 /* A chain of two links with their mass at the ends, on a cart that does not move; it counts angles from
  * above. */
 static void accelerations_of_the_chain(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         ds_memory room = {0};
         double x[9], torque[2], a[2], cart = 0, alpha[CHAIN_MAX_LINKS];
@@ -132,7 +117,6 @@ static void accelerations_of_the_chain(void **state)
 /* Half the step, a sixteenth of the error. */
 static void order_four(void **state)
 {
-    (void)state;
     double end[3][4], error[2] = {0};
     for (uint64_t k = 0; k < 3; k++) {
         ds_memory room = {0};
@@ -152,7 +136,6 @@ static void order_four(void **state)
 /* Damped joints remove energy; a joint between the bobs does not affect the common rotation. */
 static void damping(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     double theta[DOUBLE_PARAMETERS], y[] = {0.3, 1, 0.3, 1}, with[4], without[4];
     memcpy(theta, twins, sizeof theta);
@@ -257,13 +240,12 @@ static void check_derivatives(const char *name, const rk4_law *law, const double
                      .tolerance = 1e-6};
     assert_int_equal(differences_check(&d, NULL), 0);
     double reverse = differences_dot(n, grad, direction);
-    near(along(&p, x, direction), reverse, 1e-11 * fmax(1, fabs(reverse)));
+    assert_near(along(&p, x, direction), reverse, 1e-11 * fmax(1, fabs(reverse)));
     ds_memory_free(&room);
 }
 
 static void derivatives(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         check_derivatives("simple", &pendulum_simple, simple, seed);
         check_derivatives("double", &pendulum_double, twins, seed);
@@ -274,7 +256,6 @@ static void derivatives(void **state)
 
 static void find_length(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS);
     double theta[SIMPLE_PARAMETERS], want[5][2], first = 0, second = 0;
@@ -299,18 +280,17 @@ static void find_length(void **state)
         theta[SIMPLE_LENGTH] -=
             0.1 * first / (1 - pow(0.9, it)) / (sqrt(second / (1 - pow(0.999, it))) + 1e-8);
     }
-    near(theta[SIMPLE_LENGTH], 1, 1e-3);
+    assert_near(theta[SIMPLE_LENGTH], 1, 1e-3);
     ds_memory_free(&room);
 }
 
 static void divergence(void **state)
 {
-    (void)state;
     ds_memory room = {0};
     double theta[SIMPLE_PARAMETERS];
     rk4 *r = rk4_create(&room, &pendulum_simple, 49, SUBSTEPS);
     memcpy(theta, simple, sizeof theta);
-    theta[SIMPLE_MASS] = 1e-6; /* a damping that the step cannot follow */
+    theta[SIMPLE_MASS] = 1e-6; /* a damping too strong for the step */
     int64_t bad = rk4_simulate(r, NULL, theta, simple_start, 0.1, 49);
     assert_true(bad > 1 && bad < 49);
     assert_int_equal(rk4_frames(r), bad - 1);
@@ -318,17 +298,166 @@ static void divergence(void **state)
     ds_memory_free(&room);
 }
 
-int main(void)
+/* ---- ball on a floor ---- */
+
+/* gradSim's demonstration: 100 steps of 1/30 s. */
+static const double radius = 0.75, step = 1.0 / 30, start[FLOOR_BALL_STATE] = {-7.5, 5, 1, 0};
+enum { STEPS = 100, NUMBERS = 1 + FLOOR_BALL_STATE };
+
+/* A parabola up to the first bounce; then never below the floor, and at the floor with the speed of impact.
+ */
+static void bounces(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_motions),
-        cmocka_unit_test(recorded_losses),
-        cmocka_unit_test(accelerations_of_the_chain),
-        cmocka_unit_test(order_four),
-        cmocka_unit_test(damping),
-        cmocka_unit_test(derivatives),
-        cmocka_unit_test(find_length),
-        cmocka_unit_test(divergence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    ds_memory room = {0};
+    floor_ball *b = floor_ball_create(&room, STEPS);
+    int hits = 0;
+    assert_int_equal(floor_ball_simulate(b, radius, -9, step, start, STEPS), -1);
+    for (uint64_t t = 0; t <= 29; t++) {
+        double time = (double)t * step;
+        assert_near(floor_ball_at(b, t)[0], -7.5 + time, 1e-13);
+        assert_near(floor_ball_at(b, t)[1], 5 - 4.5 * time * time, 1e-12);
+    }
+    for (uint64_t t = 1; t <= STEPS; t++) {
+        const double *s = floor_ball_at(b, t), *before = floor_ball_at(b, t - 1);
+        assert_true(s[1] >= radius);
+        if (s[1] == radius) {
+            double time = (radius - before[1]) / before[3];
+            assert_near(s[3], -(before[3] - 9 * time), 1e-13);
+            assert_near(s[0], before[0] + before[2] * time, 1e-13);
+            hits++;
+        }
+    }
+    assert_int_equal(hits, 2);
+    ds_memory_free(&room);
 }
+
+/* A ball too slow to leave the floor in one step stays where it is. */
+static void slow_ball(void **state)
+{
+    ds_memory room = {0};
+    floor_ball *b = floor_ball_create(&room, STEPS);
+    assert_int_equal(floor_ball_simulate(b, radius, -9, step, (double[]){0, radius, 1, 1e-3}, STEPS), -1);
+    for (uint64_t t = 1; t <= STEPS; t++) {
+        assert_true(floor_ball_at(b, t)[1] == radius && fabs(floor_ball_at(b, t)[3]) <= 1e-3);
+    }
+    ds_memory_free(&room);
+}
+
+/* ---- derivatives ---- */
+
+typedef struct problem_floor_ball {
+    floor_ball *b;
+    double weight[2][FLOOR_BALL_STATE]; /* of the states after 40 and 100 steps */
+} problem_floor_ball;
+
+/* x: gravity, start. */
+static double loss_of_floor_ball(void *self, const double *x)
+{
+    problem_floor_ball *p = self;
+    assert_int_equal(floor_ball_simulate(p->b, radius, x[0], step, x + 1, STEPS), -1);
+    return differences_dot(FLOOR_BALL_STATE, p->weight[0], floor_ball_at(p->b, 40)) +
+           differences_dot(FLOOR_BALL_STATE, p->weight[1], floor_ball_at(p->b, STEPS));
+}
+
+static void derivatives_floor_ball(void **state)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        ds_memory room = {0};
+        problem_floor_ball p = {.b = floor_ball_create(&room, STEPS)};
+        double x[NUMBERS] = {-9, start[0], start[1], start[2], start[3]}, noise[NUMBERS], grad[NUMBERS] = {0};
+        double dot[NUMBERS];
+        differences_random(seed, NUMBERS, noise);
+        differences_random(seed + 10, 2 * FLOOR_BALL_STATE, p.weight[0]);
+        differences_random(seed + 20, NUMBERS, dot);
+        for (int i = 0; i < NUMBERS; i++) {
+            x[i] += 0.5 * noise[i];
+        }
+        loss_of_floor_ball(&p, x);
+        for (int i = 0; i < FLOOR_BALL_STATE; i++) {
+            grad[1 + i] = p.weight[1][i];
+        }
+        floor_ball_adjoint(p.b, 40, STEPS, grad + 1, grad);
+        for (int i = 0; i < FLOOR_BALL_STATE; i++) {
+            grad[1 + i] += p.weight[0][i];
+        }
+        floor_ball_adjoint(p.b, 0, 40, grad + 1, grad);
+        double reverse = differences_dot(NUMBERS, grad, dot);
+        floor_ball_tangent(p.b, 0, 40, dot + 1, dot[0]);
+        double along = differences_dot(FLOOR_BALL_STATE, p.weight[0], dot + 1);
+        floor_ball_tangent(p.b, 40, STEPS, dot + 1, dot[0]);
+        along += differences_dot(FLOOR_BALL_STATE, p.weight[1], dot + 1);
+        assert_near(along, reverse, 1e-12 * fmax(1, fabs(reverse)));
+        differences d = {.name = "ball",
+                         .n = NUMBERS,
+                         .x = x,
+                         .grad = grad,
+                         .loss = loss_of_floor_ball,
+                         .self = &p,
+                         .step = 1e-5,
+                         .tolerance = 1e-6};
+        assert_int_equal(differences_check(&d, NULL), 0);
+        ds_memory_free(&room);
+    }
+}
+
+/* ---- controllers ---- */
+
+static void controllers_share_weights_in_groups(void **state)
+{
+    enum { E = 11, G = 3, P = 2 };
+    ds_memory room = {0};
+    uint32_t group[E];
+    double phase[P], w[G * P], bar[G * P], act[E], act_bar[E], up, down;
+    for (uint32_t i = 0; i < E; i++) {
+        group[i] = i * i % G;
+        act_bar[i] = cos(i);
+    }
+    control *c = control_open(&room, &(control_options){.elements = E,
+                                                        .groups = G,
+                                                        .group = group,
+                                                        .phases = P,
+                                                        .phase = phase,
+                                                        .rate = control_walker_phases(P, phase),
+                                                        .scale = 0.3,
+                                                        .dt = 0.01,
+                                                        .steps = 50});
+    assert_non_null(c);
+    assert_int_equal(control_weights(c), G * P);
+    for (int i = 0; i < G * P; i++) {
+        w[i] = sin(i + 1);
+    }
+    control_set(c, w);
+    control_clear(c);
+    control_activate(c, 13, act);
+    for (int i = 0; i < E; i++) { /* the two phases give sin and cos */
+        const double *row = w + P * group[i], t = 20 * 13 * 0.01;
+        assert_true(fabs(act[i] - 0.3 * tanh(row[0] * sin(t) + row[1] * cos(t))) < 1e-14);
+    }
+    control_adjoint(c, 13, act_bar);
+    control_gradient(c, bar);
+    for (int k = 0; k < G * P; k++) {
+        const double at = w[k], h = 1e-6;
+        up = down = 0;
+        for (int side = 0; side < 2; side++) {
+            w[k] = at + (side ? h : -h);
+            control_set(c, w);
+            control_activate(c, 13, act);
+            for (int i = 0; i < E; i++) {
+                *(side ? &up : &down) += act_bar[i] * act[i];
+            }
+        }
+        w[k] = at;
+        assert_true(fabs((up - down) / (2 * h) - bar[k]) < 1e-9);
+    }
+    group[4] = G;
+    assert_null(control_open(
+        &room, &(control_options){
+                   .elements = E, .groups = G, .group = group, .phases = P, .phase = phase, .steps = 1}));
+    assert_null(
+        control_open(&room, &(control_options){.elements = E, .phases = 0, .phase = phase, .steps = 1}));
+    ds_memory_free(&room);
+}
+
+RUN_TESTS(recorded_motions, recorded_losses, accelerations_of_the_chain, order_four, damping, derivatives,
+          find_length, divergence, bounces, slow_ball, derivatives_floor_ball,
+          controllers_share_weights_in_groups)

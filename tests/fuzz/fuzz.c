@@ -1,23 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - runs a fuzz target without a fuzzer: every file of its corpus, and pseudo-random mutations
- * of it.
+/* fuzz.c - runs fuzz targets: by libFuzzer where that is built in (the target is named by DS_FUZZ_TARGET), else
+ * on every file of their corpora and on pseudo-random mutations of it.
  *
- * usage: fuzz_NAME [FOLDER [MUTATIONS]]; the default folder is tests/fuzz/corpus/NAME of the source tree.
- * Prints TAP. A failing input is left in the file replay.failed: run the target on a folder that holds just
- * this file. */
+ * usage: fuzz [TARGET [FOLDER [MUTATIONS]]]; the default is all targets, each with the folder
+ * tests/fuzz/corpus/TARGET of the source tree. Prints TAP. A failing input is left in the file replay.failed: run
+ * the target on a folder that holds just this file. */
 #include "config.h"
 
+#include "tests/fuzz/fuzz.h"
+
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/fuzz/fuzz.h"
+#define ENTRY(name) {#name, fuzz_##name},
+static const struct target {
+    const char *name;
+    int (*run)(const uint8_t *data, size_t size);
+} targets[] = {FUZZ_TARGETS(ENTRY)};
+enum { TARGETS = sizeof targets / sizeof *targets };
 
-enum { MAX_SIZE = 1 << 16, DEFAULT_MUTATIONS = 2000, MAX_FILES = 256 };
+static const struct target *find(const char *name)
+{
+    for (size_t k = 0; name != NULL && k < TARGETS; k++) {
+        if (strcmp(targets[k].name, name) == 0) {
+            return &targets[k];
+        }
+    }
+    fprintf(stderr, "fuzz: there is no target '%s'; see FUZZ_TARGETS in tests/fuzz/fuzz.h\n",
+            name ? name : "");
+    exit(2);
+}
 
-/* The input in work, for the handler that saves it. */
+#ifdef DS_FUZZERS
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct target *chosen;
+    chosen = chosen != NULL ? chosen : find(getenv("DS_FUZZ_TARGET"));
+    return chosen->run(data, size);
+}
+
+#else
+enum { MAX_SIZE = 1 << 16, DEFAULT_MUTATIONS = 2000 };
+
+/* The current input, for the handler that saves it. */
 static uint8_t current[MAX_SIZE];
 static volatile size_t current_size;
 
@@ -38,17 +67,17 @@ static uint32_t next(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-static void run_one(const uint8_t *data, size_t size)
+static void run_one(const struct target *target, const uint8_t *data, size_t size)
 {
     /* A block of exactly this size lets the sanitizers see every read beyond it. */
     uint8_t *exact = malloc(size > 0 ? size : 1);
     FUZZ_REQUIRE(exact != NULL);
     memcpy(exact, data, size);
-    LLVMFuzzerTestOneInput(exact, size);
+    target->run(exact, size);
     free(exact);
 }
 
-/* Changes the current input in place: bits, bytes, numbers, cuts, repeated and removed pieces. */
+/* Changes the current input in place: bits, bytes, numbers, truncations, repeated and removed pieces. */
 static void mutate(uint64_t *state)
 {
     static const uint64_t numbers[] = {0,
@@ -123,34 +152,23 @@ static size_t read_file(const char *folder, const char *name, uint8_t *out)
     return n;
 }
 
-int main(int argc, char **argv)
+/* Prints a line for each file of the folder; returns how many lines there are now, `done` before. */
+static int replay(const struct target *target, const char *folder, long mutations, int done)
 {
-    const char *top = getenv("DS_TOP_SRC");
-    char folder[4096];
-    snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top != NULL ? top : ".",
-             program_invocation_short_name + strlen("fuzz_"));
-    if (argc > 1) {
-        snprintf(folder, sizeof folder, "%s", argv[1]);
-    }
-    long mutations = argc > 2 ? atol(argv[2]) : DEFAULT_MUTATIONS;
+    static uint8_t seed[MAX_SIZE];
     struct dirent **files;
     int count = scandir(folder, &files, NULL, alphasort);
     if (count < 0) {
         printf("Bail out! cannot read folder %s\n", folder);
-        return 1;
+        exit(1);
     }
-    signal(SIGABRT, save_and_die);
-    signal(SIGSEGV, save_and_die);
-    signal(SIGFPE, save_and_die);
-    static uint8_t seed[MAX_SIZE];
-    int done = 0;
     for (int i = 0; i < count; i++) {
         if (files[i]->d_name[0] != '.') {
             size_t size = read_file(folder, files[i]->d_name, seed);
             uint64_t state = 1234567u + (uint64_t)i;
             memcpy(current, seed, size);
             current_size = size;
-            run_one(current, current_size);
+            run_one(target, current, current_size);
             for (long k = 0; k < mutations; k++) {
                 /* Mostly a few changes to the file, sometimes a longer walk away from it. */
                 if (k % 4 == 0 || current_size == 0) {
@@ -160,13 +178,39 @@ int main(int argc, char **argv)
                 for (uint32_t m = 1 + next(&state) % 3; m > 0; m--) {
                     mutate(&state);
                 }
-                run_one(current, current_size);
+                run_one(target, current, current_size);
             }
-            printf("ok %d - %s and %ld mutations\n", ++done, files[i]->d_name, mutations);
+            printf("ok %d - %s: %s and %ld mutations\n", ++done, target->name, files[i]->d_name, mutations);
         }
         free(files[i]);
     }
     free(files);
-    printf("1..%d\n", done);
-    return done > 0 ? 0 : 1;
+    return done;
 }
+
+int main(int argc, char **argv)
+{
+    const char *top = getenv("DS_TOP_SRC");
+    const struct target *only = argc > 1 ? find(argv[1]) : NULL;
+    const long mutations = argc > 3 ? atol(argv[3]) : DEFAULT_MUTATIONS;
+    char folder[4096];
+    int done = 0;
+    signal(SIGABRT, save_and_die);
+    signal(SIGSEGV, save_and_die);
+    signal(SIGFPE, save_and_die);
+    for (size_t k = 0; k < TARGETS; k++) {
+        if (only == NULL || only == &targets[k]) {
+            snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top != NULL ? top : ".",
+                     targets[k].name);
+            const int before = done;
+            done = replay(&targets[k], argc > 2 ? argv[2] : folder, mutations, done);
+            if (done == before) {
+                printf("Bail out! no input for %s\n", targets[k].name);
+                return 1;
+            }
+        }
+    }
+    printf("1..%d\n", done);
+    return 0;
+}
+#endif

@@ -1,26 +1,338 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hybrid.c - networks at the hook points of environments: how a wiring is read, values and derivatives
- * by hand, and in each environment that has hook points gradients by all variables over whole episodes
- * against differences, zero weights that change no bit, penalties, files of weights. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <math.h>
-
+/* test_networks.c - small networks: parameters, activations, derivatives, penalties, initial weights, files;
+ * at the hook points of environments: wirings, values and derivatives by hand, gradients over whole episodes
+ * against differences, zero weights that change no bit. */
 #include "differences.h"
 #include "engines/physics/pendulum/compound.h"
 #include "host.h"
 #include "temporary.h"
+#include "test.h"
 
 #include <diffsim/ext/draft/hooks.h>
 #include <diffsim/ext/variables.h>
 #include <diffsim/helper/hybrid.h>
+#include <diffsim/helper/network_file.h>
+
+/* ---- networks ---- */
+
+enum { IN = 3, HIDDEN = 4, OUT = 2, ROOM = 128, POINTS = 12 };
+
+/* The net of NeuralSim's cube: 2 inputs with a bias, 3 ELU, 2 and 1 identity. */
+static void parameters_of_the_cube(void **state)
+{
+    ds_network net;
+    const uint32_t size[] = {2, 3, 2, 1}, f[] = {DS_NETWORK_ELU, DS_NETWORK_IDENTITY, DS_NETWORK_IDENTITY},
+                   all[] = {1, 1, 1, 1};
+    assert_true(ds_network_make(&net, 3, size, f, all));
+    assert_int_equal(net.weights, 14);
+    assert_int_equal(net.biases, 8);
+    assert_int_equal(ds_network_count(&net), 22);
+    static const char *const name[] = {"w1.1.1", "w1.1.2", "w1.2.1", "w1.2.2", "w1.3.1", "w1.3.2",
+                                       "w2.1.1", "w2.1.2", "w2.1.3", "w2.2.1", "w2.2.2", "w2.2.3",
+                                       "w3.1.1", "w3.1.2", "b0.1",   "b0.2",   "b1.1",   "b1.2",
+                                       "b1.3",   "b2.1",   "b2.2",   "b3.1"};
+    for (uint64_t i = 0; i < 22; i++) {
+        char text[32];
+        ds_network_name(&net, i, text, sizeof text);
+        assert_string_equal(text, name[i]);
+    }
+    assert_int_equal(ds_network_weight_at(&net, 2), 6);
+    assert_int_equal(ds_network_bias_at(&net, 0), 14);
+    assert_int_equal(ds_network_bias_at(&net, 3), 21);
+
+    const uint32_t hidden_only[] = {0, 1, 0, 0};
+    assert_true(ds_network_make(&net, 3, size, f, hidden_only));
+    assert_int_equal(ds_network_count(&net), 17);
+    char text[32];
+    ds_network_name(&net, 14, text, sizeof text);
+    assert_string_equal(text, "b1.1");
+}
+
+/* Definitions that are refused. */
+static void refused(void **state)
+{
+    ds_network net;
+    const uint32_t none[] = {2, 0, 1}, wide[] = {2, DS_NETWORK_UNITS + 1, 1}, good[] = {2, 3, 1};
+    const uint32_t f[] = {DS_NETWORK_TANH, DS_NETWORK_IDENTITY}, other[] = {DS_NETWORK_ACTIVATIONS, 0};
+    const uint32_t two[] = {0, 2, 0};
+    assert_false(ds_network_make(&net, 2, none, f, NULL));
+    assert_false(ds_network_make(&net, 2, wide, f, NULL));
+    assert_false(ds_network_make(&net, 2, good, other, NULL));
+    assert_false(ds_network_make(&net, 2, good, f, two));
+    assert_false(ds_network_make(&net, 0, good, f, NULL));
+    assert_false(ds_network_make(&net, DS_NETWORK_LAYERS + 1, good, f, NULL));
+    assert_int_equal(ds_network_count(&net), 0);
+}
+
+/* A network by hand, in which every weight and bias matters. */
+static void values(void **state)
+{
+    ds_network net;
+    const uint32_t size[] = {2, 2, 1}, f[] = {DS_NETWORK_TANH, DS_NETWORK_SOFTSIGN}, all[] = {1, 1, 1};
+    assert_true(ds_network_make(&net, 2, size, f, all));
+    const double w[] = {0.5, -1, 2, 0.25, 3, -2, /* biases */ 0.1, -0.2, 0.3, -0.4, 0.5};
+    const double x[] = {0.7, -0.6}, a = x[0] + 0.1, b = x[1] - 0.2;
+    const double z = 3 * tanh(0.5 * a - b + 0.3) - 2 * tanh(2 * a + 0.25 * b - 0.4) + 0.5;
+    double tape[ROOM];
+    assert_true(net.tape <= ROOM);
+    const double *y = ds_network_forward(&net, w, x, tape);
+    assert_true(fabs(y[0] - z / (1 + fabs(z))) < 1e-15);
+    assert_ptr_equal(y, tape + net.tape - 1);
+
+    static const double at[] = {-30, -1.5, -0.2, 0, 0.4, 2, 30};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        const double v = at[i];
+        const double want[DS_NETWORK_ACTIVATIONS] = {[DS_NETWORK_IDENTITY] = v,
+                                                     [DS_NETWORK_TANH] = tanh(v),
+                                                     [DS_NETWORK_SIN] = sin(v),
+                                                     [DS_NETWORK_RELU] = v > 0 ? v : 0,
+                                                     [DS_NETWORK_SOFTRELU] = log(1 + exp(v)),
+                                                     [DS_NETWORK_ELU] = v >= 0 ? v : exp(v) - 1,
+                                                     [DS_NETWORK_SIGMOID] = 1 / (1 + exp(-v)),
+                                                     [DS_NETWORK_SOFTSIGN] = v / (1 + fabs(v))};
+        for (uint32_t k = 0; k < DS_NETWORK_ACTIVATIONS; k++) {
+            assert_true(fabs(ds_network_value(k, v) - want[k]) <= 1e-14 * fmax(1, fabs(want[k])));
+            assert_int_equal(ds_network_activation_named(ds_network_activation_name(k)), k);
+        }
+    }
+    /* No overflow where the textbook formulas overflow. */
+    assert_true(ds_network_value(DS_NETWORK_SOFTRELU, 1e4) == 1e4 &&
+                ds_network_value(DS_NETWORK_SIGMOID, -1e4) == 0);
+    assert_null(ds_network_activation_name(DS_NETWORK_ACTIVATIONS));
+}
+
+typedef struct problem {
+    ds_network net;
+    double y_bar[OUT];
+    double x[IN];
+    double tape[ROOM];
+} problem;
+
+/* y_bar . y as a function of all parameters and inputs. */
+static double scalar(void *self, const double *at)
+{
+    problem *p = self;
+    const double *y = ds_network_forward(&p->net, at, at + ds_network_count(&p->net), p->tape);
+    return differences_dot(OUT, p->y_bar, y);
+}
+
+/* Distance to the nearest kink: of relu, and of the second derivative of elu and softsign. */
+static double clearance(const problem *p)
+{
+    const double *z1 = p->tape + IN, *z2 = z1 + 2 * HIDDEN;
+    double least = HUGE_VAL;
+    for (int i = 0; i < HIDDEN; i++) {
+        least = fmin(least, fmin(fabs(z1[i]), fabs(z2[i])));
+    }
+    return least;
+}
+
+/* Reverse and tangent at many points, for every activation and every kind of bias. Fourth-order differences
+ * are exact to 1e-11 away from kinks. */
+static void derivatives(void **state)
+{
+    for (uint32_t k = 0; k < DS_NETWORK_ACTIVATIONS; k++) {
+        unsigned far = 0;
+        double worst = 0;
+        for (uint64_t trial = 0; far < POINTS; trial++) {
+            problem p;
+            assert_true(trial < 400);
+            const uint32_t size[] = {IN, HIDDEN, HIDDEN, OUT},
+                           f[] = {k, k, trial % 2 ? k : DS_NETWORK_IDENTITY},
+                           bias[] = {trial % 3 == 0, trial % 2, 1, trial % 5 != 0};
+            assert_true(ds_network_make(&p.net, 3, size, f, bias) && p.net.tape <= ROOM);
+            const uint64_t count = ds_network_count(&p.net), n = count + IN;
+            double at[ROOM], grad[ROOM] = {0}, direction[ROOM], y_dot[OUT];
+            differences_random(1000 * k + trial, n, at);
+            differences_random(7 + trial, OUT, p.y_bar);
+            scalar(&p, at);
+            if (clearance(&p) < 0.01) {
+                continue;
+            }
+            far++;
+            ds_network_reverse(&p.net, at, p.tape, p.y_bar, grad, grad + count);
+            differences_random(31 + trial, n, direction);
+            ds_network_tangent(&p.net, at, p.tape, direction, direction + count, y_dot);
+            const double forward = differences_dot(OUT, p.y_bar, y_dot);
+            assert_true(fabs(forward - differences_dot(n, grad, direction)) <=
+                        1e-13 * fmax(1, fabs(forward)));
+            double largest = 0, h = 1e-3;
+            for (uint64_t i = 0; i < n; i++) {
+                largest = fmax(largest, fabs(grad[i]));
+            }
+            for (uint64_t i = 0; i < n; i++) {
+                double side[4], kept = at[i];
+                for (int s = 0; s < 4; s++) {
+                    at[i] = kept + h * (s < 2 ? s - 2 : s - 1);
+                    side[s] = scalar(&p, at);
+                }
+                at[i] = kept;
+                const double quotient = (side[0] - 8 * side[1] + 8 * side[2] - side[3]) / (12 * h);
+                worst = fmax(worst, fabs(quotient - grad[i]) / fmax(largest, 1));
+            }
+        }
+        print_message("%s: %u points, worst difference %.1e\n", ds_network_activation_name(k), far, worst);
+        assert_true(worst <= 1e-9);
+    }
+}
+
+/* Bars are added to, and may be left out. */
+static void bars(void **state)
+{
+    ds_network net;
+    const uint32_t size[] = {IN, HIDDEN, OUT}, f[] = {DS_NETWORK_TANH, DS_NETWORK_IDENTITY},
+                   all[] = {1, 1, 1};
+    assert_true(ds_network_make(&net, 2, size, f, all));
+    const uint64_t count = ds_network_count(&net);
+    double w[ROOM], x[IN], tape[ROOM], y_bar[OUT], once[ROOM] = {0}, twice[ROOM] = {0};
+    differences_random(1, count, w);
+    differences_random(2, IN, x);
+    differences_random(3, OUT, y_bar);
+    ds_network_forward(&net, w, x, tape);
+    ds_network_reverse(&net, w, tape, y_bar, once, once + count);
+    ds_network_reverse(&net, w, tape, y_bar, twice, NULL);
+    ds_network_reverse(&net, w, tape, y_bar, NULL, twice + count);
+    assert_memory_equal(once, twice, sizeof once);
+    ds_network_reverse(&net, w, tape, y_bar, twice, twice + count);
+    for (uint64_t i = 0; i < count + IN; i++) {
+        assert_true(twice[i] == 2 * once[i]);
+    }
+    double both[OUT], of_w[OUT], of_x[OUT];
+    ds_network_tangent(&net, w, tape, w, x, both);
+    ds_network_tangent(&net, w, tape, w, NULL, of_w);
+    ds_network_tangent(&net, w, tape, NULL, x, of_x);
+    for (int i = 0; i < OUT; i++) {
+        assert_true(fabs(both[i] - of_w[i] - of_x[i]) < 1e-14);
+    }
+}
+
+static void penalties(void **state)
+{
+    ds_network net;
+    const uint32_t size[] = {2, 2, 1}, f[] = {DS_NETWORK_RELU, DS_NETWORK_IDENTITY};
+    assert_true(ds_network_make(&net, 2, size, f, NULL));
+    const double w[] = {1, -2, 0, 0.5, /**/ 3, -1, /* biases */ 0.25, 0, -4};
+    double bar[9] = {0};
+    const double square = 1 + 4 + 0.25 + 9 + 1 + 0.0625 + 16,
+                 got = ds_network_penalty(&net, w, 0.1, 0.01, bar);
+    assert_true(fabs(got - (0.1 * 3.5 + 0.01 * square)) < 1e-15);
+    const double want[] = {0.12, -0.14, 0, 0.11, 0.06, -0.02, 0.005, 0, -0.08};
+    for (int i = 0; i < 9; i++) {
+        assert_true(fabs(bar[i] - want[i]) < 1e-15);
+    }
+    assert_true(ds_network_penalty(&net, w, 0, 0, NULL) == 0);
+}
+
+/* Standard deviations of many draws, layer by layer. */
+static void initial(void **state)
+{
+    ds_network net;
+    const uint32_t size[] = {100, 60, 40}, f[] = {DS_NETWORK_TANH, DS_NETWORK_IDENTITY}, all[] = {1, 1, 1};
+    assert_true(ds_network_make(&net, 2, size, f, all));
+    double *w = malloc(2 * ds_network_count(&net) * sizeof *w), *again = w + ds_network_count(&net);
+    assert_non_null(w);
+    for (uint32_t how = 0; how < 2; how++) {
+        ds_random r = ds_random_open(5, "weights", how), same = r;
+        ds_network_init(&net, w, how, &r);
+        ds_network_init(&net, again, how, &same);
+        assert_memory_equal(w, again, ds_network_count(&net) * sizeof *w);
+        for (uint32_t l = 1; l <= 2; l++) {
+            const uint64_t first = ds_network_weight_at(&net, l), end = ds_network_weight_at(&net, l + 1);
+            const double variance = 2.0 / (size[l - 1] + size[l]),
+                         want = how == DS_NETWORK_TDS ? variance * variance : variance;
+            double sum = 0;
+            for (uint64_t i = first; i < end; i++) {
+                sum += w[i] * w[i];
+            }
+            assert_true(fabs(sum / (double)(end - first) / want - 1) < 0.1);
+        }
+        for (uint64_t i = net.weights; i < ds_network_count(&net); i++) {
+            assert_true(w[i] == (how == DS_NETWORK_TDS ? 0.5 : 0));
+        }
+    }
+    free(w);
+}
+
+/* Written and read: the same networks, the same bits. */
+static void files(void **state)
+{
+    ds_network net[2], got[2];
+    const uint32_t one[] = {2, 3, 2, 1}, two[] = {IN, OUT},
+                   f[] = {DS_NETWORK_ELU, DS_NETWORK_SIN, DS_NETWORK_IDENTITY}, bias[] = {1, 1, 0, 1};
+    assert_true(ds_network_make(&net[0], 3, one, f, bias) && ds_network_make(&net[1], 1, two, f, NULL));
+    const uint64_t count = ds_network_count(&net[0]) + ds_network_count(&net[1]);
+    double w[ROOM];
+    differences_random(9, count, w);
+    w[0] = 1.0 / 3e7;
+    w[1] = 5e-324;
+    char path[] = "test-network-XXXXXX", why[DS_NETWORK_FILE_TEXT];
+    FILE *f_out = fdopen(mkstemp(path), "w");
+    assert_non_null(f_out);
+    assert_true(ds_network_file_write(f_out, 2, net, w));
+    assert_int_equal(fclose(f_out), 0);
+    uint32_t nets = 0;
+    double *read = ds_network_file_read(path, 2, got, &nets, why);
+    assert_non_null(read);
+    assert_int_equal(nets, 2);
+    assert_memory_equal(got, net, sizeof net);
+    assert_memory_equal(read, w, count * sizeof *w);
+    free(read);
+    assert_null(ds_network_file_read(path, 1, got, &nets, why));
+    assert_non_null(strstr(why, "line 26: more than 1 network"));
+    remove(path);
+    assert_null(ds_network_file_read(path, 1, got, &nets, why));
+    assert_non_null(strstr(why, "No such file"));
+}
+
+static void bad_files(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"", "line 1: a file of networks begins with 'diffsim-network 1' (the file ends)"},
+        {"diffsim-network 2", "line 1: a file of networks begins with 'diffsim-network 1', not '2'"},
+        {"diffsim-network 1\n", "expected 'network' and its sizes (the file ends)"},
+        {"diffsim-network 1\nnetwork 2\n", "line 3: expected 2 to 9 sizes"},
+        {"diffsim-network 1\nnetwork 2 0 1", "line 2: a size must be a number from 1 to 256, not '0'"},
+        {"diffsim-network 1\nnetwork 2 1e9 1", "a size must be a number from 1 to 256, not '1e9'"},
+        {"diffsim-network 1\nnetwork 1 1 1 1 1 1 1 1 1 1",
+         "expected 2 to 9 sizes, then 'activations', not '1'"},
+        {"diffsim-network 1\nnetwork 2 1\nactivations selu", "line 3: expected an activation"},
+        {"diffsim-network 1\nnetwork 2 1\nactivations elu\nbiases 1 2", "line 4: expected 0 or 1"},
+        {"diffsim-network 1\nnetwork 2 1\nactivations elu\nbiases 0 0\nparameters 1 nan",
+         "line 5: expected 2 parameters, 1 numbers are there, not 'nan'"},
+        {"diffsim-network 1\nnetwork 2 1\nactivations elu\nbiases 0 0\nparameters 1",
+         "line 5: expected 2 parameters, 1 numbers are there (the file ends)"},
+        {"diffsim-network 1\nnetwork 2 1\nactivations elu\nbiases 0 0\nparameters 1 2 3",
+         "line 5: expected 'network' and its sizes, not '3'"},
+        {"diffsim-network 1\nnetwork 256 256\nactivations elu\nbiases 0 0\nparameters 1 2 3",
+         "line 5: expected 65536 parameters"},
+        {"diffsim-network 1 # \xff\nnetwork \xff", "line 2: only printable ASCII"},
+        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+         "at most 63 letters"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ds_network net[4];
+        uint32_t count;
+        char why[DS_NETWORK_FILE_TEXT];
+        assert_null(ds_network_file_parse(bad[i].text, strlen(bad[i].text), 4, net, &count, why));
+        if (strstr(why, bad[i].why) == NULL) {
+            fail_msg("'%s': %s", bad[i].text, why);
+        }
+        assert_int_equal(count, 0);
+    }
+    const char *good = "# made by hand\ndiffsim-network 1 network 1 1 # small\nactivations\ttanh\nbiases 0 "
+                       "1\nparameters\n-2 1e-3\n";
+    ds_network net;
+    uint32_t count;
+    char why[DS_NETWORK_FILE_TEXT];
+    double *w = ds_network_file_parse(good, strlen(good), 1, &net, &count, why);
+    assert_non_null(w);
+    assert_true(count == 1 && w[0] == -2 && w[1] == 1e-3 && net.activation[0] == DS_NETWORK_TANH);
+    free(w);
+}
+
+/* ---- networks at hook points ---- */
 
 static const ds_hook hook[] = {DS_HYBRID_HOOK(DS_HOOK_INPUT, 1, "v", "m/s", "Velocity."),
                                DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 2, "force", "N", "Force."),
@@ -32,7 +344,6 @@ enum { HOOKS = 4, INPUTS = 4, OUTPUTS = 3 };
 
 static void wirings(void **state)
 {
-    (void)state;
     ds_hybrid h;
     char why[DS_NETWORK_FILE_TEXT];
     assert_true(ds_hybrid_wire(&h, " ", HOOKS, hook, why));
@@ -61,7 +372,8 @@ static void wirings(void **state)
     assert_string_equal(name, "net2.w1.1.1");
     assert_string_equal(group, "net2");
 
-    /* Where no activation is named: elu in hidden layers, none of the outputs, which may be all there is. */
+    /* Without a named activation hidden layers have elu and outputs have none; a network may consist of
+     * outputs only. */
     assert_true(ds_hybrid_wire(&h, "heat = v | - & force.1 = v | 3 | | replace & force.2 = v | - | elu",
                                HOOKS, hook, why));
     assert_int_equal(h.net[0].net.activation[0], DS_NETWORK_IDENTITY);
@@ -72,7 +384,6 @@ static void wirings(void **state)
 
 static void bad_wirings(void **state)
 {
-    (void)state;
     static const char *const bad[][2] = {
         {"force", "expected 'outputs = inputs | ...'"},
         {"= v", "at least one output"},
@@ -124,9 +435,8 @@ static double value(void *self, const double *at)
     return differences_dot(OUTPUTS, m->c, out);
 }
 
-static void derivatives(void **state)
+static void derivatives_hybrid(void **state)
 {
-    (void)state;
     model m;
     char why[DS_NETWORK_FILE_TEXT];
     assert_true(ds_hybrid_wire(
@@ -171,7 +481,7 @@ typedef struct scene {
     double step, tolerance;
 } scene;
 
-/* A wiring of each kind at each environment. Contacts happen in whole steps: gradients are compared where no
+/* One wiring of each kind in each environment. Contacts begin at whole steps: gradients are compared where no
  * contact changes its step. */
 static const scene scenes[] = {
     {"envs/cartpole",
@@ -239,7 +549,7 @@ static const scene scenes[] = {
       "depth_rate | 3 | tanh"},
      1e-7,
      1e-4},
-    {"envs/cube_throw", /* with the network of the source */
+    {"envs/cube_throw", /* with the network of the paper */
      {"n_samples=80", "network_force=50", "residual=friction, normal = normal_force, depth | 3 | tanh"},
      1e-7,
      1e-4},
@@ -263,7 +573,7 @@ static const scene scenes[] = {
      1e-5,
      1e-6},
 };
-enum { SCENES = sizeof scenes / sizeof *scenes, POINTS = 3 };
+enum { SCENES = sizeof scenes / sizeof *scenes, POINTS_hybrid = 3 };
 
 static double loss_at(void *self, const double *x)
 {
@@ -280,8 +590,8 @@ static double one_side(fake_env *e, double *x, uint64_t i, double h)
     return loss;
 }
 
-/* The gradient by the weights, and by every so many of the others. Where two difference quotients disagree a
- * contact has changed its step, and nothing is compared: at most one in ten. */
+/* The gradient by the weights, and by a sample of the other variables. Where two difference quotients
+ * disagree a contact has changed its step and nothing is compared: at most one in ten. */
 static void check_gradient(const scene *s, fake_env *e, uint64_t point)
 {
     const uint64_t n = e->info.n, stride = n > 120 ? n / 60 : 1;
@@ -318,11 +628,10 @@ static void check_gradient(const scene *s, fake_env *e, uint64_t point)
 
 static void gradients(void **state)
 {
-    (void)state;
     for (int k = 0; k < SCENES; k++) {
         fake_env e;
         fake_env_open(&e, scenes[k].env, scenes[k].setting, 1, -INFINITY);
-        for (uint64_t point = 0; point < POINTS; point++) {
+        for (uint64_t point = 0; point < POINTS_hybrid; point++) {
             check_gradient(&scenes[k], &e, point);
         }
         fake_env_close(&e);
@@ -330,10 +639,9 @@ static void gradients(void **state)
 }
 
 /* With weights of 0 a residual changes no bit of the loss, and of the gradient only the order of its sums
- * (flights of many steps are one term without networks). All variables begin where they do without. */
+ * (without networks flights of many steps are one term). All variables start at the same values. */
 static void zero_weights(void **state)
 {
-    (void)state;
     for (int k = 0; k < SCENES; k++) {
         fake_env with, without;
         const char *plain[7] = {NULL}, *zero[8] = {"residual_start=zero"};
@@ -374,7 +682,6 @@ static void zero_weights(void **state)
 /* Where there are residuals: products with their Jacobian, by all variables. */
 static void products(void **state)
 {
-    (void)state;
     for (int k = 0; k < SCENES; k++) {
         fake_env e;
         double x[80], v[80];
@@ -394,13 +701,11 @@ static void products(void **state)
     }
 }
 
-/* The network of the source in the friction of the cube is a wiring like any other: the same loss
- * and gradient. */
+/* The paper's network in the friction of the cube equals a general wiring: the same loss and gradient. */
 static void network_of_the_cube(void **state)
 {
     fake_env own, wired;
     double x[24], v[24], g[2][24];
-    (void)state;
     fake_env_open(&own, "envs/cube_throw", (const char *[]){"network_force=50", "weight_cost=0", NULL}, 1,
                   -INFINITY);
     fake_env_open(
@@ -424,10 +729,9 @@ static void network_of_the_cube(void **state)
     fake_env_close(&wired);
 }
 
-/* Penalties are added to the loss and to the gradient; hook points and names are told. */
+/* Penalties are added to loss and gradient; hook points and names are listed. */
 static void told(void **state)
 {
-    (void)state;
     fake_env plain, e;
     const char *wiring = "residual=joint_torque = joint_rate | 2 | tanh";
     fake_env_open(&plain, "envs/cartpole", (const char *[]){"steps=20", wiring, NULL}, 1, -INFINITY);
@@ -468,14 +772,13 @@ static void told(void **state)
     fake_env_close(&e);
 }
 
-/* The pendulum with networks keeps the stages of its steps for the sweeps where they are few: the same bits
- * as without. */
+/* The pendulum with networks keeps the stages of its steps for the sweeps where there are few: the same bits
+ * either way. */
 static void kept_stages(void **state)
 {
     enum { FRAMES = 30, S = COMPOUND_STATES, K = COMPOUND_VARIABLES, MOST = 64 };
     static const ds_hook joints[] = {DS_HYBRID_HOOK(DS_HOOK_INPUT, 4, "joint", "rad", "Angles and rates."),
                                      DS_HYBRID_HOOK(DS_HOOK_OUTPUT, 2, "torque", "N m", "Torques.")};
-    (void)state;
     for (int method = 0; method < 2; method++) {
         double w[MOST], dot[MOST], y[2][(FRAMES + 1) * S], x_bar[2][K] = {{0}}, w_bar[2][MOST] = {{0}},
                                                            y_dot[2][(FRAMES + 1) * S], x_dot[K];
@@ -508,14 +811,12 @@ static void kept_stages(void **state)
     }
 }
 
-/* A motion that is lost among the samples that are only predicted has the derivatives of those that
- * are compared. */
+/* A motion that diverges among the predicted samples has the derivatives of the compared ones. */
 static void lost_behind(void **state)
 {
     enum { MOST = 16 };
     double x[MOST], grad[2][MOST] = {{0}}, loss[2];
     fake_env e;
-    (void)state;
     fake_env_open(&e, "envs/double_pendulum",
                   (const char *const[]){"variant=damping", "n_samples=5", "held_out=300",
                                         "residual=joint_torque = joint_rate | 1 | identity | residual | all",
@@ -541,10 +842,9 @@ static void lost_behind(void **state)
     fake_env_close(&e);
 }
 
-/* Initial weights from a file, those that do not fit, and other mistakes of a user. */
-static void files(void **state)
+/* Initial weights from a file, files that do not fit, and other mistakes of a user. */
+static void files_hybrid(void **state)
 {
-    (void)state;
     ds_hybrid h;
     char why[DS_NETWORK_FILE_TEXT], setting[600];
     temporary folder;
@@ -580,18 +880,6 @@ static void files(void **state)
     temporary_close(&folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wirings),
-                                       cmocka_unit_test(bad_wirings),
-                                       cmocka_unit_test(derivatives),
-                                       cmocka_unit_test(gradients),
-                                       cmocka_unit_test(zero_weights),
-                                       cmocka_unit_test(products),
-                                       cmocka_unit_test(network_of_the_cube),
-                                       cmocka_unit_test(told),
-                                       cmocka_unit_test(kept_stages),
-                                       cmocka_unit_test(lost_behind),
-                                       cmocka_unit_test(files)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(parameters_of_the_cube, refused, values, derivatives, bars, penalties, initial, files, bad_files,
+          wirings, bad_wirings, derivatives_hybrid, gradients, zero_weights, products, network_of_the_cube,
+          told, kept_stages, lost_behind, files_hybrid)
