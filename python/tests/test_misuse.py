@@ -224,7 +224,7 @@ class Arguments(Case):
         make, minimize, optimizer = diffsim.make, diffsim.minimize, diffsim.optimizer
         for kind, words, call, arguments, keywords in (
             (PLUGIN, "no environment 'analitic'.*did you mean 'analytic'", make, ["analitic"], {}),
-            (PLUGIN, "is an optimizer, an environment is wanted", make, ["cmaes"], {}),
+            (PLUGIN, "is an optimizer, but an environment is expected", make, ["cmaes"], {}),
             (TypeError, "the name of the environment is None", make, [None], {}),
             (CONFIG, "^analytic: unknown parameter 'dimm'; did you mean 'dim'", make, ["analytic"], {"dimm": 3}),
             (CONFIG, "^analytic: dim = 2.5: expected a whole number", make, ["analytic"], {"dim": 2.5}),
@@ -246,7 +246,7 @@ class Arguments(Case):
             (TypeError, "budget is None", minimize, [env, "cmaes", None], {}),
             (PLUGIN, "no optimizer 'cmaess'.*did you mean 'cmaes'", minimize, [bowl, "cmaess", 5], f),
             (PLUGIN, "no optimizer 'cmaess'.*did you mean 'cmaes'", minimize, [env, "cmaess", 5], {}),
-            (PLUGIN, "is an environment, an optimizer is wanted", minimize, [bowl, "torus", 5], f),
+            (PLUGIN, "is an environment, but an optimizer is expected", minimize, [bowl, "torus", 5], f),
             (TypeError, "the name of the optimizer is None", minimize, [bowl, None, 5], f),
             (TypeError, "method is 3", minimize, [env, 3, 5], {}),
             (PLUGIN, "needs gradients.*jac=", minimize, [bowl, "lbfgsb", 5], f),
@@ -282,7 +282,7 @@ class Arguments(Case):
             (TypeError, "out is 3", minimize, [env, "cmaes", 5], {"out": 3}),
             (USAGE, "out is ''", minimize, [env, "cmaes", 5], {"out": ""}),
             (diffsim.InputOutputError, "/proc/none", minimize, [bowl, "cmaes", 5], {**f, "out": "/proc/none"}),
-            (USAGE, "'A b': the name of the evaluated function", minimize, [bowl, "cmaes", 5], {**f, "record_as": "A b", "out": self.path("a")}),
+            (USAGE, "'A b': the name of what is evaluated", minimize, [bowl, "cmaes", 5], {**f, "record_as": "A b", "out": self.path("a")}),
             (USAGE, "needs a budget", optimizer, ["cmaes", BOX], {"folder": self.path("a")}),
             (TypeError, "gradient is 'yes'", optimizer, ["cmaes", BOX], {"gradient": "yes"}),
             (TypeError, "the name of the optimizer is 7", optimizer, [7, BOX], {}),

@@ -367,4 +367,6 @@ static void test_sweep_leaves_no_trace(void **state)
     }
 }
 
-RUN_EACH_WITH(set_up, tear_down, test_hook_points, test_silent_network, test_network_gradient, test_network_threads, test_sweep_is_gradient, test_sweep_differences, test_sweep_leaves_no_trace)
+RUN_EACH_WITH(set_up, tear_down, test_hook_points, test_silent_network, test_network_gradient,
+              test_network_threads, test_sweep_is_gradient, test_sweep_differences,
+              test_sweep_leaves_no_trace)

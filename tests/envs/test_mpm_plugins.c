@@ -567,4 +567,7 @@ static void test_tasks_gradient(void **state)
     }
 }
 
-RUN_EACH_WITH(set_up, tear_down, test_descriptor, test_info_and_bounds, test_pure_and_repeatable, test_gradient, test_reference_gradients, test_refusals, test_unused_segments, test_stop, test_divergence_is_reported, test_divergence_at_the_start, test_stepwise_stops, test_scene, test_tasks, test_own_particles_as_target, test_tasks_gradient)
+RUN_EACH_WITH(set_up, tear_down, test_descriptor, test_info_and_bounds, test_pure_and_repeatable,
+              test_gradient, test_reference_gradients, test_refusals, test_unused_segments, test_stop,
+              test_divergence_is_reported, test_divergence_at_the_start, test_stepwise_stops, test_scene,
+              test_tasks, test_own_particles_as_target, test_tasks_gradient)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.c - runs fuzz targets: by libFuzzer where that is built in (the target is named by DS_FUZZ_TARGET), else
- * on every file of their corpora and on pseudo-random mutations of it.
+/* fuzz.c - runs fuzz targets: by libFuzzer where that is built in (DS_FUZZ_TARGET names the target), else on
+ * every file of their corpora and on pseudo-random mutations of it.
  *
  * usage: fuzz [TARGET [FOLDER [MUTATIONS]]]; the default is all targets, each with the folder
- * tests/fuzz/corpus/TARGET of the source tree. Prints TAP. A failing input is left in the file replay.failed: run
- * the target on a folder that holds just this file. */
+ * tests/fuzz/corpus/TARGET of the source tree. Prints TAP. A failing input is left in the file replay.failed:
+ * run the target on a folder that holds just this file. */
 #include "config.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -44,8 +44,8 @@ static inline void test_find_plugins(void)
     setenv("DS_PLUGIN_PATH", path, 1);
 }
 
-/* main() of a program that runs these test functions in their order. RUN_TESTS_WITH: set_up() before the first
- * one, tear_down() after the last one. RUN_EACH_WITH: before and after each of them. */
+/* main() of a program that runs these test functions in their order. RUN_TESTS_WITH: set_up() before the
+ * first one, tear_down() after the last one. RUN_EACH_WITH: before and after each of them. */
 #define RUN_TESTS(...) RUN_TESTS_WITH(NULL, NULL, __VA_ARGS__)
 #define RUN_TESTS_WITH(set_up, tear_down, ...) RUN_ALL_(set_up, tear_down, NULL, NULL, __VA_ARGS__)
 #define RUN_EACH_WITH(set_up, tear_down, ...) RUN_ALL_(NULL, NULL, set_up, tear_down, __VA_ARGS__)

@@ -550,7 +550,7 @@ static void test_recorded_refused(void **state)
     refused("cmaes", &other, "needs a budget");
     other = o;
     other.name = "Big Name";
-    refused("cmaes", &other, "small letters");
+    refused("cmaes", &other, "lower-case letters");
     other = o;
     other.resume = 2;
     refused("cmaes", &other, "resume is 2");
