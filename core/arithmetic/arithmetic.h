@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arithmetic.h - what the bits of results depend on besides the plugins: instruction set, C library and BLAS.
- * Each run records it, and results are compared by it. */
+/* arithmetic.h - instruction set, C library and BLAS: what the bits of results depend on, besides the
+ * plugins. Each run records them; commands that compare results report differences. */
 #ifndef DS_ARITHMETIC_ARITHMETIC_H
 #define DS_ARITHMETIC_ARITHMETIC_H
 

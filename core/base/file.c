@@ -231,7 +231,7 @@ int ds_file_commit(ds_file *f, ds_error *e)
     if (status == 0 && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
         status = fail_with(f, errno, e);
     }
-    /* Renames while the lock is held, so that nobody takes the file for a leftover. */
+    /* Renames while the lock is held, so that no process takes the file for a leftover. */
     int error = status == 0 && !f->direct ? ds_temporary_rename(f->target, f->fd, &f->temporary) : 0;
     status = error != 0 ? fail_with(f, error, e) : status;
     int fd = f->fd;
@@ -392,8 +392,8 @@ static long owner_of(const char *name)
     return pid > 0 && digits[0] >= '0' && digits[0] <= '9' && rest > 0 && end[1 + rest] == '\0' ? pid : 0;
 }
 
-/* Removes a file that nobody has locked. A missing process proves nothing where another machine writes into
- * the folder, and an existing one may have taken over the number. */
+/* Removes a file that no process has locked. A process number proves nothing: another machine may write into
+ * the folder, and a new process may have the number of the old one. */
 static void remove_if_left(int folder, const char *name, long pid)
 {
     struct stat st, there;

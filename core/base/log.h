@@ -19,7 +19,7 @@ void ds_log(uint32_t level, const char *source, const char *format, ...)
  * s. An empty string removes it. Make lines for ds_log_columns(); a longer one ends with a whole word. */
 void ds_log_progress(const char *line);
 
-/* Columns for a progress line now: those of the terminal minus one, or COLUMNS where it is smaller; SIZE_MAX
+/* Width of a progress line: the columns of the terminal minus one, or COLUMNS where it is smaller; SIZE_MAX
  * where stderr is not a terminal. A longer line would wrap, and only its last row could be erased. */
 size_t ds_log_columns(void);
 

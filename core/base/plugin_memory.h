@@ -37,9 +37,9 @@ void ds_guard_readonly(ds_guard *g, int on);
 /* No plugin sets a larger struct_size. */
 enum { DS_SIZE_MAX = 65536 };
 
-/* Copies the fields that both sides know of `theirs`, whose struct_size is `said`, into our own struct of
- * `size` bytes; the others become 0. `least` is the length of version 1.0 of the struct. Returns
- * DS_EXIT_PLUGIN with "WHERE: WHAT: ..." (WHERE may be "") where `theirs` is NULL or `said` is impossible. */
+/* Copies `theirs`, whose struct_size is `said`, into our own struct of `size` bytes: the fields that both
+ * sides know; the others become 0. `least` is the length of version 1.0 of the struct. Returns DS_EXIT_PLUGIN
+ * with "WHERE: WHAT: ..." (WHERE may be "") where `theirs` is NULL or `said` is impossible. */
 int ds_sized_read(void *own, size_t size, const void *theirs, size_t said, size_t least, const char *where,
                   const char *what, ds_error *e);
 

@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Convert a complete text without white space around it. Return 1, or 0 where it is not such a number (*out
- * is left alone). Reals are decimal with '.', with an optional exponent, or inf, +inf, -inf; overflow is
- * refused. Integers are decimal. Seeds are 0..18446744073709551615 without a sign. */
+/* Convert a complete text without white space around it. Return 1, or 0 where the text is not a number of
+ * this type (*out is left alone). Reals are decimal with '.', with an optional exponent, or inf, +inf, -inf;
+ * overflow is refused. Integers are decimal. Seeds are 0..18446744073709551615 without a sign. */
 int ds_parse_real(const char *text, double *out);
 int ds_parse_int(const char *text, int64_t *out);
 int ds_parse_seed(const char *text, uint64_t *out);
@@ -59,7 +59,8 @@ int ds_text_ends_with(const char *path, const char *const *endings);
 /* Can a path leave the folder that it is relative to: does it begin with / or have a part ".."? */
 int ds_path_leaves(const char *path);
 
-/* Makes s such a line in place: control characters become blanks, bytes that are not UTF-8 become '?'. */
+/* Makes s one printable line in place: control characters become blanks, bytes that are not UTF-8 become '?'.
+ */
 void ds_text_clean(char *s);
 
 /* Copies a message, cleaned. A longer one loses its middle to "...": the end holds the reason. */

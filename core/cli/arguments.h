@@ -43,7 +43,7 @@ enum { DS_FLAGS_MAX = 48 };
 size_t ds_flags_add(ds_flag *flags, size_t k, const ds_param *const *schema, int (*has)(const ds_param *p),
                     ds_flag_take take);
 
-/* Prints the help line of such a flag to stdout. */
+/* Prints the help line of the flag of a parameter to stdout. */
 void ds_flag_describe(const ds_param *p);
 
 /* Reads the flags of a table to their end, or to --help. `most` as in ds_arguments_check(); negative =

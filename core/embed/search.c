@@ -44,7 +44,7 @@ struct ds_search {
     /* Written by the side whose turn it is. */
     const ds_request *open; /* the optimizer's request that waits for results, with all variables; or NULL */
     uint64_t first;         /* its first row for the program: the rows before were recorded */
-    uint64_t rows;          /* rows from there on, as far as the budget allows */
+    uint64_t rows;          /* number of rows from there on, as many as the budget allows */
     int told;               /* the program has told their results */
     int ended;              /* run() has returned `result` */
     ds_status result;
@@ -337,7 +337,8 @@ static int create_optimizer(ds_search *s, const ds_settings *settings, const ds_
     if (status != 0) {
         return status;
     }
-    s->free_variables.problem.budget = s->problem.budget; /* that of the first start, for a recorded search */
+    /* a recorded search keeps the budget of its first start */
+    s->free_variables.problem.budget = s->problem.budget;
     ds_module_begin(s->module);
     ds_status st = s->module->opt.create(&s->services.host, &s->free_variables.problem, &s->self);
     ds_module_end(s->module);

@@ -19,7 +19,7 @@ static const char variable[] = "DS_TRUSTED_PLUGINS";
 enum { TRUSTED_MOST = 256 };
 static char *trusted[TRUSTED_MOST]; /* real paths of files and folders */
 static size_t count;
-static char *reported[TRUSTED_MOST]; /* what was reported already */
+static char *reported[TRUSTED_MOST]; /* plugins reported already */
 static size_t told_count;
 static int quiet;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both */
@@ -123,7 +123,7 @@ static int is_trusted(const char *file)
     return is;
 }
 
-/* ---- what a record names ---- */
+/* ---- plugins and parameters in a record ---- */
 
 void ds_trust_quiet(void)
 {

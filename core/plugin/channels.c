@@ -281,7 +281,7 @@ static int check_query(const ds_query_layout *a, const ds_channels *channels, ui
     return 0;
 }
 
-/* Places the numbers of query i after those of the queries before it. */
+/* Places the numbers of query i after the numbers of earlier queries. */
 static void lay_out(ds_query_layout *a, const ds_channel *c, uint64_t n, uint32_t i)
 {
     ds_placed_query *q = &a->query[i];

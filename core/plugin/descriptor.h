@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptor.h - what a plugin says about itself: copied into structs of this version's size, tested before
- * use, and packed into bytes for a process that must not load the plugin. */
+/* descriptor.h - the description of a plugin: copied into structs of this version's size, tested before use,
+ * and packed into bytes for a process that must not load the plugin. */
 #ifndef DS_PLUGIN_DESCRIPTOR_H
 #define DS_PLUGIN_DESCRIPTOR_H
 

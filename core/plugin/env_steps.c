@@ -216,7 +216,7 @@ static void begin_rows(uint64_t count, ds_episode_step *const *step, double *con
     free(c.memory);
 }
 
-/* Returns what is wrong with how a step ends its episode, or does not end it; NULL = nothing. */
+/* Returns the fault in how a step ends or continues its episode; NULL = none. */
 static const char *wrong_end(const ds_episode *ep, uint32_t ended)
 {
     const ds_steps_info *info = &ep->env->steps_info;

@@ -150,8 +150,8 @@ typedef struct ds_lane_set {
     uint64_t max_lanes;
 } ds_lane_set;
 
-/* Finds the episode of lane 0, 1, ...; `max_lanes` is that of the environment. Returns 0, or an exit status.
- */
+/* Finds the episode of lane 0, 1, ..., below the `max_lanes` of the environment. Returns 0, or an exit
+ * status. */
 int ds_lane_set_find(ds_lane_set *s, uint64_t lane, uint64_t max_lanes, ds_episode **out, ds_error *e);
 
 /* Closes all instances but `kept` (may be NULL). */
@@ -170,8 +170,8 @@ typedef struct ds_episode_step {
     ds_answer *answer; /* out: the loss at the end of the episode; cost, wall_s and message of this step */
 } ds_episode_step;
 
-/* Takes the steps; those of one instance in one call. Returns DS_STOPPED if the plugin stopped on request,
- * else DS_OK. */
+/* Takes the steps, with one call for each instance. Returns DS_STOPPED if the plugin stopped on request, else
+ * DS_OK. */
 ds_status ds_episodes_advance(uint64_t count, ds_episode_step *const *step);
 
 /* Goes back over one step (the instance has the extension steps_gradient). The episode of this noise key is
@@ -187,7 +187,7 @@ typedef struct ds_episode_back {
     ds_answer *answer; /* out */
 } ds_episode_back;
 
-/* Goes back over these steps; those of one instance in one call. Returns as ds_episodes_advance(). */
+/* Goes back over these steps, with one call for each instance. Returns as ds_episodes_advance(). */
 ds_status ds_episodes_go_back(uint64_t count, ds_episode_back *const *back);
 
 /* ---- needs of a plugin (ds_desc.needs) and offers of the other side ---- */
@@ -203,7 +203,7 @@ typedef struct ds_offer {
     const char *advice;            /* what to do without it */
 } ds_offer;
 
-/* The offer of an environment: according to its descriptor, which may promise more than an instance has, and
+/* What an environment offers: according to its descriptor, which may list more than an instance has, and
  * according to an instance. */
 ds_offer ds_offer_of_env(const ds_desc *env);
 ds_offer ds_offer_of_instance(const ds_desc *env, const ds_env_facts *facts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_state.h - what third-party code may change for a whole thread or process and numbers depend on: locale
- * and floating-point mode. setlocale() affects every thread without a locale of its own, so threads of the
+/* call_state.h - locale and floating-point mode: numbers depend on them, and third-party code may change them
+ * for a whole thread or process. setlocale() affects every thread without its own locale, so threads of the
  * host that read or write numbers set one. [any, as all functions here] */
 #ifndef DS_PROTECT_CALL_STATE_H
 #define DS_PROTECT_CALL_STATE_H

@@ -571,7 +571,7 @@ static int is_near(double now, double then)
     return now == then || fabs(now - then) <= 1e-9 * fmax(fabs(now), fabs(then));
 }
 
-/* Does a recorded episode still give what it gave? */
+/* Does a recorded episode still give the recorded results? */
 static int compare(const ds_client *c, const episode *ep, const double *obs, const ds_lane_step *out)
 {
     const ds_run_episodes *s = c->episodes;

@@ -375,7 +375,7 @@ static void lost_text(const ds_statistics *l, char *out, size_t room)
     uint64_t bad = l->outcome[DS_EVAL_BAD_GRAD];
     int used = l->failed > 0 ? snprintf(out, room, ", %llu failed", (unsigned long long)l->failed) : 0;
     if (bad > 0) {
-        snprintf(out + used, room - (size_t)used, ", %llu of %llu without the gradient asked for",
+        snprintf(out + used, room - (size_t)used, ", %llu of %llu without the requested gradient",
                  (unsigned long long)bad, (unsigned long long)l->gradients);
     }
 }

@@ -211,8 +211,8 @@ int ds_session_compare_arithmetic(ds_session *s, ds_error *e)
     int rc = ds_store_get(s->journal.store, "arithmetic", &then, e);
     if (rc == 0 && then != NULL && strcmp(then, now) != 0) {
         ds_log(DS_LOG_WARNING, NULL,
-               "the run was begun with other arithmetic (%s; now %s): new evaluations may differ from what "
-               "they would have been there",
+               "the run was begun with other arithmetic (%s; now %s): new evaluations may differ in their "
+               "last digits",
                then, now);
         s->journal.arithmetic = strdup(now); /* recorded with the first new evaluation */
         rc = s->journal.arithmetic != NULL ? 0 : ds_no_memory(e);
@@ -460,8 +460,8 @@ static int query(const ds_session *session, const ds_row *row, repetition *r, ds
     ds_pool_request q = {.count = 1, .x = row->x, .first = row->id, .noise = &noise};
     if (ds_queries_read(&row->extra, session->env->channels, row->n, &queries, &q.in, &noise) != 0) {
         return ds_fail(e, DS_EXIT_PLUGIN,
-                       "%s: evaluation %llu queries channels that %s does not have now: it is not what it "
-                       "was when this run was made; nothing was changed",
+                       "%s: evaluation %llu queries channels that %s does not have now: the environment has "
+                       "changed since this run was made; the folder was not changed",
                        session->folder, (unsigned long long)row->id, session->env_module->id);
     }
     q.want = row->grad != NULL ? DS_WANT_GRAD : 0;
@@ -496,9 +496,9 @@ static int judge(const repetition *r, ds_error *e)
         snprintf(now, sizeof(now), "has another gradient now");
     }
     return ds_fail(e, DS_EXIT_PLUGIN,
-                   "%s: evaluation %llu, with the recorded loss %.10g, %s: %s is not what it was when this "
-                   "run was made; restore the old plugin, begin a new run with --out, or continue anyway "
-                   "with --verify false; nothing was changed",
+                   "%s: evaluation %llu, with the recorded loss %.10g, %s: %s has changed since this run was "
+                   "made; restore the old plugin, begin a new run with --out, or continue anyway with "
+                   "--verify false; nothing was changed",
                    session->folder, (unsigned long long)r->row->id, r->row->answer.loss, now, id);
 }
 

@@ -163,7 +163,7 @@ ds_status ds_file_allowed(const char *name, const void *data, uint64_t bytes, ch
                  "a name has 1 to %u letters, digits, '.', '_' or '-' and begins with a letter or a digit",
                  DS_MAX_FILE_NAME);
     } else if (own != NULL) {
-        snprintf(text, DS_FILES_TEXT, "'%s': names that begin with '%s' are those of dshost", name, own);
+        snprintf(text, DS_FILES_TEXT, "'%s': names that begin with '%s' are reserved for dshost", name, own);
     } else if (bytes > DS_MAX_FILE_BYTES) {
         snprintf(text, DS_FILES_TEXT, "'%s' has %llu bytes, at most %u are taken", name,
                  (unsigned long long)bytes, DS_MAX_FILE_BYTES);

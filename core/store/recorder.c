@@ -149,7 +149,7 @@ static void *writer(void *arg)
         if (write_group(r, from, to) != 0) {
             atomic_store(&r->failed, 1);
         }
-        /* after a failure the queue is emptied, so that nobody waits for ever */
+        /* after a failure the queue is emptied, so that no thread waits for ever */
         atomic_store(&r->written, to);
         if (atomic_exchange(&r->waiting, 0)) {
             sem_post(&r->room);

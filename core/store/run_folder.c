@@ -358,7 +358,7 @@ int ds_folder_write_failure(const char *folder, const ds_run_spec *r, uint64_t i
     return finish_text(f, &d, folder, e);
 }
 
-/* ---- may a folder become that of a new run? ---- */
+/* ---- may a new run use a folder? ---- */
 
 /* Readers take a folder with run.sqlite for a run, and everything in it for a part of the run. */
 

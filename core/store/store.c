@@ -205,7 +205,7 @@ int ds_store_check_files(const char *path, ds_error *e)
     return rc;
 }
 
-/* Removes files next to a missing store: SQLite would take them for those of the new one. */
+/* Removes files next to a missing store: SQLite would take them for files of the new one. */
 int ds_store_clear_beside(const char *path, ds_error *e)
 {
     int rc = 0;

@@ -140,8 +140,7 @@ int ds_store_begin(ds_store *s, ds_error *e);
 int ds_store_insert(ds_store *s, const ds_row *row, ds_error *e);
 int ds_store_commit(ds_store *s, ds_error *e);
 
-/* Did the last failure mean that there is no room: on the disk, in the quota, or below the file size limit?
- */
+/* Did the last failure come from lack of room: on the disk, in the quota, or below the file size limit? */
 int ds_store_is_full(const ds_store *s);
 
 /* Is the open file still the one at its path, and not shorter than before? Returns DS_EXIT_IO with one line

@@ -66,10 +66,11 @@ int ds_worker_process_begin(int64_t parent, uint64_t files);
 /* Is the host gone? Checked as well, because a plugin may undo what ds_worker_process_begin() arranged. */
 int ds_worker_orphaned(void);
 
-/* Limits the memory of the plugin as the start file says. What libraries need for themselves does not count. */
+/* Limits the memory of the plugin to what the start file says. Memory that libraries need for themselves does
+ * not count. */
 void ds_worker_limit_memory(const ds_worker_context *w);
 
-/* Raises that limit by `bytes` that the plugin did not ask for. */
+/* Raises the limit by `bytes`, for memory that is not the plugin's. */
 void ds_worker_allow_memory(uint64_t bytes);
 
 /* Call it after each call of the plugin's `function`. Ends a copy of this process that the plugin forked and

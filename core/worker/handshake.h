@@ -65,7 +65,7 @@ typedef struct ds_worker_hello {
     uint64_t channels;
 } ds_worker_hello;
 
-/* What a worker said about its environment. */
+/* What a worker reports about its environment. */
 typedef struct ds_handshake {
     ds_env_facts facts; /* without parameters */
     double *bounds;

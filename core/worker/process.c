@@ -293,7 +293,7 @@ int ds_process_poll_ms(const ds_process *p, int ms)
     return p->state != DS_PROCESS_NONE && p->end < 0 && (ms < 0 || ms > BLIND_MS) ? BLIND_MS : ms;
 }
 
-/* Leaves it to be reaped. Also true where somebody else reaped it. */
+/* Does not reap the process. Also true where another part of the program has reaped it. */
 static int has_ended(pid_t pid)
 {
     siginfo_t how = {.si_pid = 0};

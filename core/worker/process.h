@@ -69,7 +69,7 @@ int ds_process_start(ds_process *p, const ds_process_place *place, const ds_star
 /* Lets worker 0, which has described the plugin, make an instance. -1 if it is dead. */
 int ds_process_instruct(ds_process *p, const ds_start_arguments *o);
 
-/* Passes on what it has printed, a bounded amount. */
+/* Forwards the output of the process, a bounded amount at a time. */
 void ds_process_read_output(ds_process *p);
 
 /* Sets what poll() waits for. Returns how long poll() may wait: `ms` (-1 = without end), or less for a
@@ -88,8 +88,8 @@ int ds_process_listen(ds_process *p, int ms, char *byte);
 /* Kills it and the rest of its process group. It still has to be reaped. */
 void ds_process_kill(const ds_process *p);
 
-/* Reaps a process that is dead or cut off, or of no more use (`now`: kills it first), with what it started;
- * passes on its last output, and closes its channels. Returns its wait status. */
+/* Reaps a process that is dead, cut off, or no longer needed (`now`: kills it first), with all processes that
+ * it started; forwards its last output, and closes its channels. Returns its wait status. */
 int ds_process_reap(ds_process *p, int now);
 
 enum { DS_START_SECONDS = 60 }; /* least time limit of a start, unless one is set */

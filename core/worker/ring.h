@@ -192,7 +192,7 @@ static inline void ds_slot_post(ds_slot *slot)
 /* Publishes all tickets below this one, and wakes workers. */
 void ds_ring_publish(ds_ring *s, uint64_t ticket);
 
-/* Host: publishes again what is posted, so that workers check the slots from this ticket on. */
+/* Host: publishes the posted slots again, so that workers check the slots from this ticket on. */
 void ds_ring_publish_again(ds_ring *s, uint64_t ticket);
 
 /* Host: asks workers to stop quickly; to end. */

@@ -34,7 +34,7 @@ int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, 
 /* Ends the workers: asks them to, and kills those that take longer than 2 s. Accepts NULL. */
 void ds_supervisor_close(ds_supervisor *c);
 
-/* What the workers say about the environment, without its parameters. */
+/* What the workers report about the environment, without its parameters. */
 const ds_env_facts *ds_supervisor_env_of(const ds_supervisor *c);
 ds_ring *ds_supervisor_share(ds_supervisor *c);
 

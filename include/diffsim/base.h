@@ -8,7 +8,7 @@
  *     versions. The writer sets it to its own sizeof; the reader reads a field only where DS_HAS() is true.
  *     New fields are appended, never inserted. DS_..._SIZE_1_0 is the length of a struct when it was frozen:
  *     a reader refuses a shorter struct, and reads the fields of a longer one that it knows.
- *   - Structs are passed by pointer, lists of structs by pointers to pointers: nobody steps by a sizeof.
+ *   - Structs are passed by pointer, lists of structs by pointers to pointers, because sizes differ.
  *   - The writer sets `reserved` fields to 0, the reader ignores them.
  *   - Strings are UTF-8, NUL-terminated, and never NULL unless the comment says so.
  *   - Units are SI (metre, kilogram, second, radian) unless the comment names another.
@@ -19,7 +19,7 @@
  *   - an outcome of DS_EVAL_OUTCOMES or more: a failure without a name, as DS_EVAL_ERROR;
  *   - a positive ds_status: return it, it is not an error; a negative one: as DS_E_GENERIC;
  *   - a kind of gradient: as DS_GRAD_SMOOTHED; the shape of a body: leave the body out; its role: as
- *     DS_ROLE_MATERIAL; the role, type or operation of a channel: leave the channel, or the operation, alone;
+ *     DS_ROLE_MATERIAL; the role, type or operation of a channel: ignore the channel, or the operation;
  *   - the type of a parameter, the kind of a plugin, the operation of a query: refuse it with one line that
  *     names the value.
  *
@@ -101,7 +101,7 @@ typedef int32_t ds_status;
 enum {
     DS_OK = 0,
     DS_STOPPED = 1,        /* stopped on request of the host */
-    DS_E_GENERIC = -1,     /* an error without a code of its own */
+    DS_E_GENERIC = -1,     /* any other error */
     DS_E_ARG = -2,         /* invalid argument */
     DS_E_NOMEM = -3,       /* out of memory */
     DS_E_STATE = -4,       /* call not allowed in this state */

@@ -252,7 +252,7 @@ static const ds_param *const params[] = {
             "Standard deviation of the first samples of a leap, where the box is [-1, 1]; 0 = as the profile "
             "says."),
     DS_INT("n_init", "1", 1, 1e6, "",
-           "1: the first leap starts at a uniform random point. More: a Sobol design of so many points is "
+           "1: the first leap starts at a uniform random point. More: a Sobol design of this many points is "
            "evaluated before the first leap."),
     DS_ENUM("update", "2001", updates,
             "Adaptation of the covariance: rank one (Hansen, Ostermeier 2001), or rank mu with negative "

@@ -80,7 +80,7 @@ static void draw(cem *self)
     }
 }
 
-/* Moves mean and standard deviation to those of the elite. Failed points are never in it. */
+/* Moves mean and standard deviation to the elite's. Failed points are never in it. */
 static void fit(cem *self)
 {
     size_t finite = rank_rows(self->count, self->n, self->v, self->loss, self->order, self->ranked);
@@ -115,7 +115,7 @@ static int is_over(const cem *self)
     return narrow || !finite;
 }
 
-/* Simulates points, those of a polish with gradients, and keeps the best. */
+/* Evaluates points, with gradients during the polish, and keeps the best. */
 static ds_status simulate(void *self_, const char *tag, size_t count, const double *v, double *loss,
                           double *gradient, uint32_t *outcome)
 {
@@ -251,10 +251,10 @@ static const ds_desc desc = {
     OPT_DESC("cem", "0.2.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
-    .summary = "Cross-entropy method: a normal distribution fitted to the best of what it drew",
+    .summary = "Cross-entropy method: fits a normal distribution to the best of its samples",
     .description = "Draws generations of points from a normal distribution with independent variables and "
-                   "moves its means and standard deviations to those of the best points; begins again from a "
-                   "random point when the deviations have shrunk to nothing. Uses gradients for the polish "
+                   "moves its means and standard deviations to the values of the best points; restarts from "
+                   "a random point when the deviations have shrunk to nothing. Uses gradients for the polish "
                    "only.\n\nSuh et al. swing up a pendulum with samples=100 elite=20 init_std=2 units=x.",
     .citation = "R. Rubinstein: The cross-entropy method for combinatorial and continuous optimization. "
                 "Methodology and Computing in Applied Probability 1, 1999",

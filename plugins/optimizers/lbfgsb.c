@@ -111,7 +111,7 @@ static const ds_param *const params[] = {
         "A search ends when no component of the projected gradient exceeds this share of the largest one at "
         "its start, and of the fall of the loss over the last 10 steps, where the box is [-1, 1]."),
     DS_INT("patience", "20", 0, 1e6, "",
-           "A search ends when more than so many evaluations in a row were no improvement; 3 suits rugged "
+           "A search ends after more than this many evaluations in a row without improvement; 3 suits rugged "
            "losses."),
     DS_INT("j", "0", 0, 1e9, "", "Most evaluations of a search, its start included; 0 = no limit."),
     MULTISTART_PARAMS,

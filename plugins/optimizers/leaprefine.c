@@ -49,7 +49,7 @@ static ds_status take_leap(leaprefine *self, uint64_t trial)
         const double *points;
         size_t count = leap_points(l, &points);
         int is_descent = l->state == LEAP_DESCENT, with_gradient = leap_wants_gradient(l);
-        const unsigned char proposed = 1; /* a start is a batch of its own */
+        const unsigned char proposed = 1; /* a start is evaluated in its own batch */
         status = bayes_simulate(b, is_descent ? "descent" : "sample", count, l->at_start ? &proposed : NULL,
                                 points, self->loss, with_gradient ? self->gradient : NULL, self->outcome);
         if (status == DS_OK) {
@@ -155,8 +155,8 @@ static const ds_desc desc = {
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "LeapRefine: BO-Leap with descents first, leaps that continue while they gain, and refinement",
-    .description = "Repeats leaps like those of boleap, from points that a Gaussian process proposes, but "
-                   "each begins with a gradient descent. For the last part of the budget L-BFGS-B, Adam and "
+    .description = "Repeats leaps as boleap does, from points that a Gaussian process proposes, but each "
+                   "begins with a gradient descent. For the last part of the budget L-BFGS-B, Adam and "
                    "CMA-ES alternate at the best point; each turn goes to the one that gained most recently. "
                    "When none gains any more, leaps begin again.",
     .citation = "This project; after " OPT_ANTONOVA,

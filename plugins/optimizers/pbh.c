@@ -142,8 +142,8 @@ static const ds_desc desc = {
     .description =
         "Several workers minimise from different starts with a local solver; then all of them start again "
         "around the best point that any of them has found.\nWith local = lm it is the estimator of NeuralSim "
-        "for sums of squares; the other parameters of the Levenberg-Marquardt method are those of the "
-        "optimizer lm. Short hops (initial_std) or fade_std suit losses whose basins lie close together.",
+        "for sums of squares; the other parameters of the Levenberg-Marquardt method have the same names as "
+        "in lm. Short hops (initial_std) or fade_std suit losses whose basins lie close together.",
     .citation = "E. Heiden, D. Millard, E. Coumans, Y. Sheng, G. Sukhatme: NeuralSim: augmenting "
                 "differentiable simulators with neural networks. ICRA 2021, arXiv:2011.04217; S. "
                 "McCarty, L. Burke, M. McGuire: Parallel monotonic basin hopping for low thrust "

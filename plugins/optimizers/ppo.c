@@ -79,7 +79,7 @@ static double value_of(ppo *p, const stepwise_lane *l)
     return (double)actor_critic_value(&p->ac, 1, p->state)[0];
 }
 
-/* Draws the action of a lane. Each episode has random numbers of its own. */
+/* Draws the action of a lane. Each episode has its own random numbers. */
 static void draw(ppo *p, size_t lane, const float *mean)
 {
     size_t act = p->train.act, t = p->train.lane[lane].t;

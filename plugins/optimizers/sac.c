@@ -20,7 +20,7 @@
 
 #include <math.h>
 
-enum { WIDE_STEPS = 20000 }; /* from so many steps per thousand episodes on, wide networks */
+enum { WIDE_STEPS = 20000 }; /* at and above this many steps per thousand episodes, wide networks */
 
 typedef struct sac {
     ds_opt_kit kit;
@@ -140,7 +140,7 @@ static void choose_mean(void *self, float *action)
     }
 }
 
-/* ---- what is kept ---- */
+/* ---- the saved policy ---- */
 
 static const ds_desc desc;
 
@@ -274,7 +274,8 @@ static const ds_param *const params[] = {
     DS_REAL("lr_alpha", "1e-3", 0, 1, "", "Learning rate of the temperature."),
     DS_REAL("adam_eps", "1e-8", 0, 1, "", "Added to the root of the second moment."),
     RL_PARAMS("true", "relu"),
-    DS_INT("buffer", "0", 0, 1e9, "", "Transitions that are kept; 0 = those of 1000 episodes."),
+    DS_INT("buffer", "0", 0, 1e9, "",
+           "Transitions kept in the replay buffer; 0 = the transitions of 1000 episodes."),
     DS_INT("batch", "256", 1, 1e6, "", "Transitions of a gradient step."),
     DS_INT("learning_starts", "-1", -1, 1e9, "",
            "Steps with uniformly random actions before learning; -1 = ten episodes, at least 100."),

@@ -43,7 +43,7 @@ typedef struct shac {
     analytic_policy policy;
     critic critic;
     uint64_t iteration;
-    /* of one window: normalised features of all its states, and of those behind each step */
+    /* of one window: normalised features of all its states, and of the states after each step */
     float *state, *batch, *d_value, *value_bar;
     double *value, *target; /* Vt of each state; targets of the steps */
     size_t *order, count;   /* rows of the steps that were taken */
@@ -78,7 +78,7 @@ static int critic_init(critic *c, size_t obs, size_t rows, const shac *s, ds_ran
     return 1;
 }
 
-/* Vt of all states of the window, also behind its last steps. */
+/* Vt of all states of the window, also after its last steps. */
 static void value_states(shac *s)
 {
     const analytic_policy *p = &s->policy;
@@ -93,7 +93,7 @@ static void value_states(shac *s)
     }
 }
 
-/* The derivatives of Vt by the normalised features behind the windows. */
+/* The derivatives of Vt by the normalised features after the windows. */
 static void differentiate_values(shac *s)
 {
     const analytic_policy *p = &s->policy;
@@ -163,7 +163,7 @@ static void learn_values(shac *s)
     float_average(s->critic.net.weights, 1.0 - s->alpha, s->critic.w, s->critic.target);
 }
 
-/* ---- what is kept ---- */
+/* ---- the saved policy ---- */
 
 static const ds_desc desc;
 
@@ -326,13 +326,11 @@ static const ds_desc desc = {
     .needs = DS_OPT_IDS(DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT),
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",
     .description =
-        "Learns a control law by differentiating short windows of episodes through simulation and policy, "
-        "with a critic for what comes behind them. Needs an environment with ds.draft.env.steps_gradient/1. "
-        "Each "
-        "episode costs one evaluation, with its gradient.\n"
-        "Constants are those of the paper's cart-pole, but for N, which suits budgets of a thousand "
-        "episodes; networks have tanh without normalised layers. A gradient longer than 1e6, or not finite, "
-        "is not followed.",
+        "Learns a policy by differentiating short windows of episodes through simulation and policy, with a "
+        "critic for the rest of the episode. Needs an environment with ds.draft.env.steps_gradient/1. Each "
+        "episode costs one evaluation, with its gradient.\nConstants are those of the paper's cart-pole, but "
+        "for N, which suits budgets of a thousand episodes; networks have tanh without normalised layers. A "
+        "gradient longer than 1e6, or not finite, is not followed.",
     .citation = "J. Xu, V. Makoviychuk, Y. Narang, F. Ramos, W. Matusik, A. Garg, M. Macklin: Accelerated "
                 "policy learning with parallel differentiable simulation. ICLR 2022, arXiv:2204.07137",
 };

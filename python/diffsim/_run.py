@@ -527,8 +527,8 @@ def _recheck(ask, run, space):
     else:
         return
     raise PluginError(
-        f"{run.folder}: evaluation {i + 1}, with the recorded loss {then:.10g}, {what}: the function is not what it was when this "
-        'run was made; give back the old function, begin a new run with another out=, or go on with run={"verify": False}; '
+        f"{run.folder}: evaluation {i + 1}, with the recorded loss {then:.10g}, {what}: the function has changed since this "
+        'run was made; restore the old function, begin a new run with another out=, or continue with run={"verify": False}; '
         "nothing was changed"
     )
 

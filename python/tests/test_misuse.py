@@ -356,7 +356,7 @@ class States(Case):
             return diffsim.minimize(f, "lbfgsb", 40, bounds=BOX, out=out, jac=grad, record_as="f", resume=True, **more)
 
         for f, grad, words in (
-            (lambda x: bowl(x) + 1, lambda x: 2 * (x - 0.3), "has the loss 1 now: the function is not what it was"),
+            (lambda x: bowl(x) + 1, lambda x: 2 * (x - 0.3), "has the loss 1 now: the function has changed since"),
             (lambda x: np.nan, lambda x: 2 * (x - 0.3), "fails now"),
             (bowl, lambda x: 2 * (x - 0.3) + 1, "has another gradient now"),
         ):

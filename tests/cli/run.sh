@@ -100,7 +100,7 @@ status 0 "the environment of a run is the same" "$dshost" resume changed --budge
 result $? "the repeated evaluation is neither counted nor recorded"
 table changed > before
 wobble 1.5
-refuses 4 "changed: evaluation [0-9]*, with the recorded loss .* now: wobble is not what it was .*--verify false" \
+refuses 4 "changed: evaluation [0-9]*, with the recorded loss .* now: wobble has changed since this run was made .*--verify false" \
     "one with other losses is refused" "$dshost" resume changed --budget 30
 table changed | cmp -s before -
 result $? "and nothing is changed"
@@ -116,7 +116,7 @@ printf '#define BAD_ID "wobble"\n#define BAD_EVALUATE if (io->want & DS_WANT_GRA
     > wobble.c && ${DS_CC:-cc} -O1 -fPIC -shared -fvisibility=hidden -I"$DS_TOP_SRC/include" -I"$DS_TOP_SRC/tests/bad" -o wobble.so \
     wobble.c -lm
 status 0 "a run without gradients" "$dshost" --env ./wobble.so --opt adam --budget 30 --pictures no --out blind
-grep -q 'budget used: 30 evaluations, 30 of 30 without the gradient asked for, best loss' err
+grep -q 'budget used: 30 evaluations, 30 of 30 without the requested gradient, best loss' err
 result $? "says so at its end"
 
 # ---- signals ----

@@ -59,8 +59,8 @@ typedef struct ds_steps_info {
 } ds_steps_info;
 #define DS_STEPS_INFO_SIZE_1_0 DS_SIZE_WITH(ds_steps_info, max_lanes)
 
-/* One row for each of several lanes, of which each holds at most one open episode. Constant; the arrays
- * belong to the caller and are dead when the call returns. */
+/* One row for each of several lanes; a lane holds at most one open episode. Constant; the arrays belong to
+ * the caller and are valid during the call only. */
 typedef struct ds_step_rows {
     uint32_t struct_size; /* sizeof(ds_step_rows) of the caller */
     uint32_t reserved;

@@ -56,7 +56,7 @@
  * has DS_ENV_STOCHASTIC in its flags. DS_DEFINE_SIMPLE of simple.h, of which DS_SIMPLE_EPISODE is a short
  * form, combines channels with a scene, stepwise control and names of the variables.
  *
- * Write all channels at every call, whatever is asked: the result of an episode does not depend on that.
+ * Write all channels at every call, also those that are not requested: results do not depend on requests.
  * Where writing them takes long, use diffsim/helper/env_kit.h.
  */
 #ifndef DIFFSIM_HELPER_EPISODE_H

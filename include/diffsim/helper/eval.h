@@ -30,7 +30,7 @@ typedef struct ds_eval_query {
     const double *v; /* in */
     const double *w; /* in: HV: weights, NULL = all 1; else NULL */
     void *out;       /* out */
-    uint64_t bytes;  /* in: of `out`, exactly what the answer takes */
+    uint64_t bytes;  /* in: size of `out` in bytes, exactly that of the reply */
 } ds_eval_query;
 
 /* One row. */

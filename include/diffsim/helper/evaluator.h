@@ -54,7 +54,7 @@ typedef struct ds_evaluator_start {
     double *v;        /* n values in [-1, 1]; NULL with x */
     double *gradient; /* n values d loss / d v, where `evaluated`; NULL = not wanted, see opt_kit.h */
     double loss;      /* where `evaluated` */
-    int evaluated;    /* 1 after somebody has evaluated it before the search */
+    int evaluated;    /* 1 where the start was evaluated before the search */
 } ds_evaluator_start;
 
 /* The evaluator of one instance. Open it with ds_evaluator_open(). */
@@ -105,7 +105,7 @@ typedef struct ds_evaluator_request {
                                 * zeros where there is none. Only where problem->has_gradient */
     uint32_t *outcome;     /* out: count values DS_EVAL_* */
     uint64_t *cost_steps;  /* out: count values: simulation steps that the row took */
-    size_t queries;        /* in: at most DS_MAX_QUERIES, of which one is a product (JV, JTV, HV) */
+    size_t queries;        /* in: at most DS_MAX_QUERIES, at most one of them a product (JV, JTV, HV) */
     ds_evaluator_query *query; /* in and out: `queries` of them */
     size_t done;               /* out: rows answered, from the first on; fewer than count with DS_STOPPED, 0
                                 * after an error */
@@ -161,7 +161,7 @@ static inline ds_status ds_evaluator_run(ds_evaluator *e, ds_evaluator_label lab
 /* ---- episodes of stepwise control ---- */
 
 /* The lanes of a run: each holds at most one open episode (diffsim/ext/steps.h). Several users may share
- * them, each with a range of lane numbers of its own. There is nothing to release. */
+ * them, each with its own range of lane numbers. There is nothing to release. */
 typedef struct ds_evaluator_lanes {
     const ds_host *host;
     const ds_objective *objective;

@@ -26,8 +26,9 @@
 #define DS_PRINTF(format_, first_)
 #endif
 
-/* Says through host->error() why the plugin is about to return `status` (negative): what, which value, what
- * is allowed, what to do. One line without a newline, cut at 511 bytes. Returns `status`. [any] */
+/* Reports through host->error() why the plugin is about to return `status` (negative): what happened, which
+ * value, what is allowed, what to do. One line without a newline, cut at 511 bytes. Returns `status`. [any]
+ */
 DS_PRINTF(3, 4)
 static inline ds_status ds_host_fail(const ds_host *host, ds_status status, const char *format, ...)
 {

@@ -78,7 +78,7 @@ typedef struct ds_network {
 /* The name of an activation in files and settings; NULL for a number that is none. */
 static inline const char *ds_network_activation_name(uint32_t activation);
 
-/* The activation of such a name, DS_NETWORK_ACTIVATIONS for none. */
+/* The activation with this name, or DS_NETWORK_ACTIVATIONS where there is none. */
 static inline uint32_t ds_network_activation_named(const char *name);
 
 /* A network of `layers` affine maps with `size` (layers + 1 numbers), `activation` (layers) and `bias`
@@ -90,8 +90,7 @@ static inline int ds_network_make(ds_network *net, uint32_t layers, const uint32
 /* All parameters of a network. */
 static inline uint64_t ds_network_count(const ds_network *net);
 
-/* Where W_l (l = 1 .. layers) and c_l (l = 0 .. layers) begin in w; what is not there has a place of
- * length 0. */
+/* Offsets in w of W_l (l = 1 .. layers) and c_l (l = 0 .. layers); a missing one has length 0. */
 static inline uint64_t ds_network_weight_at(const ds_network *net, uint32_t l);
 static inline uint64_t ds_network_bias_at(const ds_network *net, uint32_t l);
 
@@ -119,7 +118,7 @@ static inline void ds_network_tangent(const ds_network *net, const double *w, co
                                       const double *w_dot, const double *x_dot, double *y_dot);
 
 /* l1 |W_1| + l2 |w|^2: sparse inputs, and small parameters (weights and biases). Adds its derivative to
- * w_bar, which may be NULL; that of |x| is 0 at 0. */
+ * w_bar, which may be NULL; the derivative of |x| at 0 counts as 0. */
 static inline double ds_network_penalty(const ds_network *net, const double *w, double l1, double l2,
                                         double *w_bar);
 

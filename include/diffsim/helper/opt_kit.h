@@ -131,8 +131,8 @@ struct ds_opt_table {
 
 /* ---- the start point ---- */
 
-/* Writes a random start to v (n values): uniform in [-1, 1]^n, from a stream of its own for each `number` of
- * the run's seed. */
+/* Writes a random start to v (n values): uniform in [-1, 1]^n, from the run's seed, with its own random
+ * stream for each `number`. */
 static inline void ds_opt_kit_random_start(const ds_host *host, uint64_t number, size_t n, double *v)
 {
     ds_random random = ds_random_open(host->seed, "start", number);
@@ -236,8 +236,8 @@ static inline int ds_opt_kit_declares_(const ds_desc *desc, const char *name)
     return 0;
 }
 
-/* Copies the start point and checks the bounds: `count` values are given, 1 for all variables or n; 0 = take
- * that of the environment. */
+/* Copies the start point and checks the bounds: `count` values are given, 1 for all variables or n; 0 = the
+ * start point of the environment. */
 static inline void ds_opt_kit_take_start_(ds_opt_kit *kit, ds_param_reader *in, const double *given,
                                           uint64_t count)
 {
@@ -262,8 +262,8 @@ static inline void ds_opt_kit_take_start_(ds_opt_kit *kit, ds_param_reader *in, 
     }
 }
 
-/* Reads parameters use_x0 and x0, where the schema has them; x0 wins. What the environment suggests lies
- * inside its bounds, what the user gives may not. */
+/* Reads parameters use_x0 and x0, where the schema has them; x0 wins. The start point of the environment lies
+ * inside its bounds, that of the user may not. */
 static inline void ds_opt_kit_read_start_(ds_opt_kit *kit, ds_param_reader *in)
 {
     uint64_t count = 0;

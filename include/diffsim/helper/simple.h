@@ -95,12 +95,12 @@
 
 #ifndef __cplusplus
 
-/* ---- what the functions of an author see ---- */
+/* ---- arguments of the author's functions ---- */
 
 /* Where an episode writes a channel. */
 typedef struct ds_simple_channel {
     double *value;    /* its elements; NULL for an image */
-    float *pixel;     /* those of an image, 0..1, the first row on top; else NULL */
+    float *pixel;     /* pixels of an image, 0..1, the top row first; else NULL */
     double *jacobian; /* residuals and constraints: d value[i] / d x[j] at i n + j; else NULL */
 } ds_simple_channel;
 
@@ -155,8 +155,8 @@ typedef struct ds_simple_env {
     void (*range)(const ds_simple_episode *e, uint64_t i, double *lower, double *upper, double *start);
     void (*variable)(const ds_simple_episode *e, uint64_t i, ds_env_variable *out);
 
-    /* What an instance makes once of its parameters: bytes of `data`; the function that fills it; one that
-     * releases what is not in `memory`, also after an error. */
+    /* Data that an instance makes once from its parameters: bytes of `data`; the function that fills it; one
+     * that releases what is not in `memory`, also after an error. */
     size_t data_size;
     void (*setup)(ds_simple_setup *s);
     void (*release)(void *data);
@@ -213,7 +213,7 @@ enum { DS_SIMPLE_ROWS = 64 }; /* most episodes of one call of rows() where max_r
     DS_SIMPLE_CHANNEL_(DS_CHANNEL_STATE, 0u, name_, unit_, doc_, -INFINITY, INFINITY, count_)
 #define DS_IMAGE(name_, height_, width_, doc_)                                                               \
     DS_SIMPLE_CHANNEL_(DS_CHANNEL_IMAGE, 0u, name_, "", doc_, -INFINITY, INFINITY, height_, width_)
-/* What they are made of. */
+/* Used by the macros above. */
 #define DS_SIMPLE_PRODUCTS_ (DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV))
 #define DS_SIMPLE_CHANNEL_(role_, ops_, name_, unit_, doc_, lower_, upper_, ...)                             \
     (&(const ds_channel){.struct_size = sizeof(ds_channel),                                                  \

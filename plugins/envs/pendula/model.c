@@ -159,7 +159,7 @@ static void points_to_angles(const double *at, double angle[2], double length[2]
     }
 }
 
-/* Writes the angles of all samples to the target and checks that they look like those of a pendulum. */
+/* Writes the angles of all samples to the target and checks that a pendulum can have them. */
 static void recorded_angles(model *m, const recording *d, const ds_host *host)
 {
     double least[2] = {HUGE_VAL, HUGE_VAL}, most[2] = {0, 0}, jump = 0;

@@ -355,7 +355,7 @@ static void place_motion(const void *self, uint64_t k, uint64_t b, double *out)
     model_arms(&e->model, e->x, length);
     if (b == SEEN) {
         recorded_at(e, k, angle);
-        for (int i = 0; i < 2; i++) { /* missing: hidden behind the simulated one */
+        for (int i = 0; i < 2; i++) { /* missing: draw it behind the simulated one */
             angle[i] = isnan(angle[i]) ? y[i] : angle[i];
         }
         if (e->model.variant == VARIANT_LENGTHS) {

@@ -53,7 +53,7 @@ static const ds_env_table env = {.size = sizeof(heaviside),
 static const ds_desc desc = {
     BUNDLED_DESC("heaviside", "1"),
     .flags = DS_ENV_GRADIENT,
-    .summary = "A step: its gradient is 0 everywhere, that of its mean under noise is not.",
+    .summary = "A step: its gradient is 0 everywhere, but the gradient of its mean under noise is not.",
     .description =
         "Loss 1 if all (rule = any: some) variables are at least 0, else 0. The gradient is exactly 0 "
         "wherever it exists.\nUnder normal noise of standard deviation s, dim = 1: mean Phi(x/s), slope "

@@ -68,7 +68,7 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "The norm of a long vector.",
     .description = "Loss (sum |x_i|^p)^(1/p), 5000 variables that start at 1. The variance of zeroth-order "
-                   "estimates grows with the dimension; that of first-order estimates does not.",
+                   "estimates grows with the dimension; the variance of first-order estimates does not.",
     .citation = SMOOTHING_SUH,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lqr.c - a linear system with a linear policy of many gains: the variance of estimates depends on the
- * dimension of the noise on actions, not on that of the policy (Suh et al., ICML 2022). */
+ * dimension of the noise on actions, not on the number of gains (Suh et al., ICML 2022). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/rollout.h"
 #include "engines/physics/smoothing/plain.h"

@@ -48,7 +48,7 @@ status 0 "it is resumed" "$dshost" resume inexact --budget 30
 [ "$(rows inexact)" -eq 30 ] && ! grep -q "differs now" "$tmp/err"
 result $? "without a warning"
 export DS_TEST_WOBBLE=0.5
-refuses 4 "evaluation [0-9]*, with the recorded loss .*, has the loss .* now: alone is not what it was" \
+refuses 4 "evaluation [0-9]*, with the recorded loss .*, has the loss .* now: alone has changed since this run was made" \
     "results beyond the tolerance are another environment" "$dshost" resume inexact --budget 40
 unset DS_TEST_WOBBLE
 [ "$(rows inexact)" -eq 30 ]

@@ -232,7 +232,7 @@ wrong dots "$names" true false
 wrong empty "$names" true
 wrong long "$names" true
 wrong hidden "$names" true
-wrong own "'run.ini': names that begin with 'run.' are those of dshost" true false
+wrong own "'run.ini': names that begin with 'run.' are reserved for dshost" true false
 wrong many "'many-15' is one more than the 16 files" true false
 wrong larger "'larger' has 268435457 bytes, at most 268435456 are taken" true false
 wrong nothing "'nothing': data is NULL" true false

@@ -118,7 +118,7 @@ static double weight(const alpha_rule *r, double V0, double V1, double d, double
     if (r->rule == ALPHA_BIAS) {
         if (out->eps > r->gamma) {
             out->which = ALPHA_UNCERTAIN;
-            return 0.0; /* g0 is too uncertain to tell whether g1 is biased */
+            return 0.0; /* g0 is too uncertain to show whether g1 is biased */
         }
         if (alpha * distance > r->gamma - out->eps) {
             out->which = ALPHA_HIT;

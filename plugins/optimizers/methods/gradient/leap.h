@@ -46,8 +46,8 @@ typedef struct leap_options {
 #define LEAP_GRADIENTS                                                                                       \
     DS_BOOL(                                                                                                 \
         "sample_gradients", "false",                                                                         \
-        "Ask for the gradients of the samples of a leap, too, and begin its descent one step of lr further " \
-        "along the mean of their directions: as far as they agree.")
+        "Request the gradients of the samples of a leap, too, and begin its descent one step of lr further " \
+        "along the mean of their directions.")
 
 enum { LEAP_OVER, LEAP_SAMPLES, LEAP_DESCENT };
 

@@ -3,9 +3,8 @@
  *
  * Each arm runs a local search; all arms advance together, so that one batch of simulations holds the next
  * point of each. An arm whose search has ended begins the next one at once: the batch stays full. Starts are
- * numbered from 1 over all arms in the order they begin, and start i is drawn from a stream of its own,
- * uniformly from the box.
- */
+ * numbered from 1 over all arms in the order they begin; start i is drawn uniformly from the box, from its
+ * own random stream. */
 #ifndef DS_METHODS_MULTISTART_H
 #define DS_METHODS_MULTISTART_H
 

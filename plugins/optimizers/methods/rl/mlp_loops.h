@@ -57,7 +57,7 @@ void loop_adam(size_t count, float scale, float b1, float b2, float rate, float 
 void loop_adam_slow(size_t count, float scale, float c1, float c2, float rate, float root, float eps,
                     const float *g, float *m, float *v, float *w);
 
-/* *sum = that of the squares, in double, in sixteen parts. */
+/* *sum = sum of the squares, in double, in sixteen parts. */
 void loop_squares(size_t count, const float *g, double *sum);
 
 /* target += share (w - target) */

@@ -33,12 +33,12 @@ static const char *const rl_ends[] = {"auto", "terminate", "truncate", NULL}; /*
         DS_BOOL("time", time_,                                                                               \
                 "Give the networks the time of the episode, 0 to 1, as a further observation."),             \
         DS_ENUM("end", "auto", rl_ends,                                                                      \
-                "What the last step of an episode is: auto = what the environment says; terminate = the "    \
-                "end of the task; truncate = at the horizon a mere time limit, behind which the value of "   \
+                "Meaning of the last step of an episode: auto = the environment decides; terminate = the "   \
+                "end of the task; truncate = a mere time limit at the horizon, after which the value of "    \
                 "the state counts."),                                                                        \
         DS_ENUM("activation", activation_, rl_activations, "Of the hidden layers."),                         \
         DS_INT("evaluate_every", "0", 0, 1e9, "",                                                            \
-               "After so many training episodes the policy is tried without noise; 0 = never. These "        \
+               "After each so many training episodes the policy is tried without noise; 0 = never. These "   \
                "episodes cost budget, too."),                                                                \
         DS_INT("evaluate_episodes", "20", 1, 1e6, "", "Episodes of one such trial."),                        \
         DS_OPT_START_PARAMS("false")

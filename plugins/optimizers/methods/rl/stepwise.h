@@ -34,12 +34,12 @@ typedef struct stepwise {
     int time;                 /* last feature is t / horizon */
     int end;                  /* STEPWISE_* */
     double range;             /* half width of the box in the units of the policy */
-    size_t first_lane, lanes; /* those of `host` that are taken */
+    size_t first_lane, lanes; /* range of lanes of `host` in use */
     stepwise_lane *lane;
     ds_memory memory;
     uint64_t begun, finished; /* episodes */
     double worst;             /* least sum of rewards of a finished episode; INFINITY before the first */
-    double losses;            /* sum of those of all finished episodes, or of the last trial */
+    double losses;            /* sum of the losses of all finished episodes, or of the last trial */
     /* Losses of the first episodes: see stepwise_scale(). */
     double first_least, first_most;
     uint64_t first;

@@ -122,7 +122,7 @@ ds_status least_squares_residuals(least_squares *q, ds_evaluator_label label, si
     for (size_t k = 0; status == DS_OK && k < done; k++) {
         const size_t a = arm[k];
         if (q->fresh[a] && isfinite(loss[k])) {
-            if (!gradient && !isfinite(p->loss_floor)) { /* the floor needs slopes: those of the Jacobian */
+            if (!gradient && !isfinite(p->loss_floor)) { /* the floor needs slopes, here from the Jacobian */
                 status = differences(q, label, a, v + k * n, q->last_gradient + a * n);
                 q->has_slopes[a] = 1;
             }

@@ -123,7 +123,7 @@ static double choose_free(lm *s)
     return largest;
 }
 
-/* sqrt(D/mu), with what is added to D/mu, of a variable. */
+/* sqrt(D/mu + near) of a variable. */
 static double root_of_damping(const lm *s, size_t i)
 {
     return sqrt(s->damping[i] / s->radius + s->near[i]);

@@ -31,7 +31,7 @@ typedef struct billiards {
     int sweeps, apart;
     ball_state ball[BILLIARDS_BALLS];
     uint64_t impulses; /* of the last step */
-    uint64_t switches; /* a hash of which contacts pushed in which step so far, sliding or not */
+    uint64_t switches; /* hash of all contacts so far: which pushed, in which step, sliding or not */
 } billiards;
 
 /* Performs one step. */

@@ -20,7 +20,7 @@ INLINE void band_force(const cloth_band *b, size_t n, const double *x, const dou
     const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
     const double rest = b->rest;
     const size_t count =
-        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that there is no remainder */
+        b->count & ~(size_t)(CLOTH_LANES - 1); /* lets the compiler leave out the loop for a remainder */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
@@ -71,7 +71,7 @@ INLINE void band_adjoint(const cloth_band *b, size_t n, const double *x, const d
     const double *ga = f_bar + b->first, *gb = ga + b->offset;
     const double rest = b->rest;
     const size_t count =
-        b->count & ~(size_t)(CLOTH_LANES - 1); /* tells the compiler that there is no remainder */
+        b->count & ~(size_t)(CLOTH_LANES - 1); /* lets the compiler leave out the loop for a remainder */
 #pragma omp simd
     for (size_t s = 0; s < count; s++) {
         double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];

@@ -54,8 +54,8 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
 void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                        const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar);
 
-/* Distance, m, of the point q from the pan; 0 inside. A point beside the pan is measured from the height of
- * the rim. */
+/* Distance, m, of the point q from the pan; 0 inside. Next to the pan it is measured from the height of the
+ * rim. */
 double touch_pan_gap(const touch_pan *pan, const touch_pose *pose, const double q[3]);
 
 /* Adds `bar` times its derivatives by the point and by the pose. */

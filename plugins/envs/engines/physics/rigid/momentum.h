@@ -30,7 +30,7 @@ typedef struct momentum_state {
     double L[3]; /* kg m^2/s about the centre of mass, axes of the world */
 } momentum_state;
 
-/* What the motion depends on; also derivatives by it. */
+/* Inputs of the motion; also derivatives by them. */
 typedef struct momentum_body {
     double mass;        /* kg */
     double inertia[9];  /* kg m^2, in the frame of the body about its centre of mass, symmetric */
@@ -97,7 +97,7 @@ void momentum_set_adjoint(const momentum_body *body, const double v[3], const do
                           const double q[4], momentum_state *bar, momentum_body *body_bar, double v_bar[3],
                           double omega_bar[3]);
 
-/* A hash of which vertex is hit in which step: roll-outs with other impulses have another hash. */
+/* Hash of the vertices hit in each step: roll-outs with other impulses have another hash. */
 uint64_t momentum_branches(momentum *r);
 
 #endif

@@ -31,7 +31,7 @@ typedef struct rigid_state {
     double omega[3]; /* rad/s, axes of the world */
 } rigid_state;
 
-/* What the motion depends on; also derivatives by it. */
+/* Inputs of the motion; also derivatives by them. */
 typedef struct rigid_body {
     double mass;       /* kg */
     double inertia[9]; /* kg m^2, in the frame of the body about its centre of mass, symmetric */

@@ -90,7 +90,8 @@ void contact_law_open(contact_law *l, friction_law friction, int network, double
                    LAW_HOOKS, contact_law_hook, why);
 }
 
-/* Returns whether the caller's network is that of the paper, wired: both give the same numbers. */
+/* Returns whether the caller's network is the network of the paper, wired the same way: both give the same
+ * numbers. */
 static int is_source(const contact_law *l)
 {
     if (l->hybrid == NULL || l->hybrid->nets != 1) {
