@@ -100,7 +100,7 @@ status 0 "the environment of a run is the same" "$dshost" resume changed --budge
 result $? "the repeated evaluation is neither counted nor recorded"
 table changed > before
 wobble 1.5
-refuses 4 "changed: evaluation [0-9]*, with the recorded loss .* now: wobble has changed since this run was made .*--verify false" \
+refuses 4 "changed: evaluation [0-9]*, with the recorded loss .* now: wobble has changed since this run was made; .*--verify false" \
     "one with other losses is refused" "$dshost" resume changed --budget 30
 table changed | cmp -s before -
 result $? "and nothing is changed"
