@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.h - what benchmarks share: processor time, which other programs on the machine do not change; the
- * instruction sets that the machine has; and the times of peers, which run beside. */
+/* bench.h - for all benchmarks: processor time, which other programs on the machine do not change; the
+ * instruction sets of the machine; and the times of peers, measured in the same run. */
 #ifndef DS_BENCH_H
 #define DS_BENCH_H
 
@@ -19,7 +19,7 @@ static inline double bench_cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The same with that of all its children that have ended. */
+/* The same including all its children that have ended. */
 static inline double bench_cpu_all_s(void)
 {
     struct rusage u;
@@ -28,8 +28,8 @@ static inline double bench_cpu_all_s(void)
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-/* Whether kernels for this instruction set run here: an engine that is asked for one that the machine lacks
- * takes the next lower one, whose row is there already. */
+/* Whether kernels for this instruction set run here: an engine falls back to the next lower set, which has
+ * its own row. */
 static inline int bench_has(const char *isa)
 {
     const int set = isa_named(isa);

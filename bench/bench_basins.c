@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_basins.c - where least squares end from each start of a grid: one search of lm against pbh on the
- * double pendulum, after the figure of E. Heiden et al., "NeuralSim" (ICRA 2021). A run of dshost a start
- * would take 30 ms for its folder alone; here both plugins answer each other in one process, with the points
- * and losses of such a run. Prints shares, and writes pictures and a table: DS_TOP_BUILD=.
- * DS_PLUGIN_PATH=plugins bench/bench_basins FOLDER [SIDE [SCENE | METHOD...]] */
+ * double pendulum, after the figure of E. Heiden et al., "NeuralSim" (ICRA 2021). A run of dshost takes 30 ms
+ * for its folder alone; here both plugins run in one process, with the points and losses of such a run.
+ * Prints shares, and writes images and a table: DS_TOP_BUILD=. DS_PLUGIN_PATH=plugins bench/bench_basins
+ * FOLDER [SIDE [SCENE | METHOD...]] */
 #define _POSIX_C_SOURCE 200809L
 #include "bench/bench.h"
 #include "host.h"
@@ -80,8 +80,8 @@ typedef struct objective {
     double limit, best;
 } objective;
 
-/* One evaluation of the environment answers rows `from` to `to` of a table, one row where a gradient is
- * wanted: they have the same x, and differ in what is multiplied with the Jacobian. */
+/* One evaluation of the environment evaluates rows `from` to `to` of a table (one row with a gradient): they
+ * have the same x and differ in the vector that multiplies the Jacobian. */
 static ds_status answer(const objective *o, const ds_rows *rows, const ds_results *results, uint64_t from,
                         uint64_t to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_hooks.c - what networks in the equations of motion cost: processor time of episodes with gradient of
- * the environments with hook points, without a network and with a small one in each output, on one core; or
- * so many episodes of one of them, for a tool that counts instructions. DS_PLUGIN_PATH=plugins
+/* bench_hooks.c - the cost of networks in the equations of motion: processor time of episodes with gradient
+ * of the environments with hook points, without a network and with a small one in each output, on one core;
+ * or EPISODES episodes of one of them, for a tool that counts instructions. DS_PLUGIN_PATH=plugins
  * bench/bench_hooks [SCENE EPISODES [wired]] */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/helper/eval.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_hybrid.c - episodes with gradient of the hybrid scenes and of the small systems of gradient
- * estimators, and of the double pendulum with all columns of its Jacobian, on one core; where another folder
- * of plugins is named, both take turns in one run and `ratio` is how many times longer the other one takes.
- * For a tool that counts instructions: so many episodes of one scene. DS_PLUGIN_PATH=plugins
- * bench/bench_hybrid [FOLDER | SCENE EPISODES] */
+ * estimators, and of the double pendulum with all columns of its Jacobian, on one core. With another folder
+ * of plugins both alternate in one run and `ratio` is how many times longer the other one takes. Or EPISODES
+ * episodes of one scene, for a tool that counts instructions. DS_PLUGIN_PATH=plugins bench/bench_hybrid
+ * [FOLDER | SCENE EPISODES] */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/ext/channel.h>
 #include <diffsim/helper/eval.h>
@@ -21,7 +21,7 @@ enum { POINTS = 16, ROUNDS = 40, SETTINGS = 3 };
 static const struct scene {
     const char *name, *env, *settings[SETTINGS];
     double goal_us;
-    int jacobian; /* the products of the residuals with every unit vector are asked, too */
+    int jacobian; /* also queries the products of the residuals with every unit vector */
 } scenes[] = {
     {"cube_throw", "cube_throw", {NULL}, 150, 0},
     {"cube_throw_springs", "cube_throw", {"env.variables=stiffness damping"}, 150, 0},
@@ -53,7 +53,7 @@ static const struct scene {
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
-/* An instance, and what it is asked at every point. */
+/* An instance and its queries at every point. */
 typedef struct subject {
     ds_settings settings;
     ds_env *env;
@@ -148,7 +148,7 @@ static void time_subjects(subject *s, int subjects, const double *x, double *us)
         double best[2] = {INFINITY, INFINITY};
         for (int turn = 0; turn < ROUNDS * subjects; turn++) {
             const int which = turn % subjects;
-            episode(&s[which], x + k * n); /* the caches are those of this one */
+            episode(&s[which], x + k * n); /* warms the caches */
             const double start = now_us();
             episode(&s[which], x + k * n);
             best[which] = fmin(best[which], now_us() - start);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_methods.c - what an optimizer itself costs: processor time of whole runs less that of their
- * evaluations, beside the evaluations of 1000 episodes of the small torus, so that the ratio does not
- * depend on the machine. */
+/* bench_methods.c - the cost of an optimizer itself: processor time of whole runs minus their evaluations,
+ * compared with 1000 episodes of the small torus, so that the ratio does not depend on the machine. */
 #include "bench/bench.h"
 #include "host.h"
 

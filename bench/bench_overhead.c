@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_overhead.c - what the host adds to one evaluation (analytic sphere, two variables): in this process,
+/* bench_overhead.c - the host's overhead per evaluation (analytic sphere, two variables): in this process,
  * isolated, and isolated with the store, in processor time of the host and its workers together; and whether
- * the memory of the host stays flat.
+ * the memory of the host stays constant.
  *
- *     make bench/bench_overhead && bench/bench_overhead [EVALUATIONS]
- */
+ *     make bench/bench_overhead && bench/bench_overhead [EVALUATIONS] */
 #include "config.h"
 
 #include <diffsim/helper/eval.h>
@@ -114,7 +113,8 @@ static double pool_seconds(int isolation, uint32_t jobs, uint64_t total, uint64_
     return bench_cpu_all_s() - start;
 }
 
-/* Microseconds of an evaluation, the best of five, without those of a tenth and of starting and ending. */
+/* Microseconds per evaluation, the best of five; a run with a tenth of the evaluations is subtracted to
+ * remove start and end. */
 static double best_of(int isolation, uint32_t jobs, uint64_t total, uint64_t batch, const double *x)
 {
     const uint64_t each = (total / 5 + batch - 1) / batch * batch,

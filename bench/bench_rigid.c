@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_rigid.c - microseconds per episode of cartpole, pinball, bounce and the systems of smoothing/ on one
- * core, without and with gradient, at random points, beside the goals that we have set for some. Prints one
- * JSON object per line. DS_PLUGIN_PATH=plugins bench/bench_rigid */
+ * core, without and with gradient, at random points; some rows have our goals. Prints one JSON object per
+ * line. DS_PLUGIN_PATH=plugins bench/bench_rigid */
 #define _POSIX_C_SOURCE 200809L
 #include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_rl.c - CPU time of one gradient step of soft actor-critic and of the critic of shac, beside that of
- * their matrix products alone, and of ppo per 1000 steps of the pendulum, environment included. The kernels
- * that OpenBLAS has chosen for the processor, or that OPENBLAS_CORETYPE names, decide. */
+/* bench_rl.c - CPU time of one gradient step of soft actor-critic and of the critic of shac, with the time of
+ * their matrix products alone, and of ppo per 1000 steps of the pendulum including the environment. It
+ * depends on the kernels that OpenBLAS chooses for the processor or that OPENBLAS_CORETYPE names. */
 #include "bench/bench.h"
 #include "methods/base/blas.h"
 #include "methods/rl/mlp.h"
@@ -110,8 +110,8 @@ static void bench_ppo(void)
     }
 }
 
-/* A step of the critic of shac: a minibatch of a quarter of 16 lanes x 32 steps through two hidden layers of
- * tanh, back again, its length and Adam; beside its matrix products alone. */
+/* A step of the critic of shac: a minibatch of a quarter of 16 lanes x 32 steps forward and backward through
+ * two hidden layers of tanh, clipping and Adam; and its matrix products alone. */
 static void bench_critic(size_t width)
 {
     enum { IN = 6, ROWS = 128, REPEATS = 200 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_view.c - what the files of `dshost view` cost: seconds, size and memory of each kind, for 10000
- * particles that a torus presses. bench_view [FRAMES [ENDING...]]; how to read it: bench/README.md. */
+/* bench_view.c - the cost of the files of `dshost view`: seconds, size and memory of each kind, for 10000
+ * particles that a torus presses. bench_view [FRAMES [ENDING...]]; bench/README.md explains the table. */
 #include "config.h"
 
 #include <dirent.h>
@@ -35,8 +35,8 @@ static double drawn(void)
     return (double)(state >> 8) / 16777216.0;
 }
 
-/* A slab of particles, each of which goes its own way down where the torus presses, and shivers a little:
- * films must not find frames that repeat. */
+/* A slab of particles: each moves down differently where the torus presses, and vibrates, so that films have
+ * no equal frames. */
 static ds_snapshot *scene_of(uint64_t frames)
 {
     ds_snapshot *s = take(1, sizeof *s);
@@ -122,7 +122,7 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* In a process of its own, so that each has its own peak of memory. */
+/* In a separate process, so that each has its own peak of memory. */
 static void measure(const ds_view_format *f, const ds_view_episodes *all, const char *folder)
 {
     fflush(stdout);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* climb - an optimizer for stepwise control: it learns a linear policy, action = tanh(W observation), by
- * random changes of W that it keeps where the episode is no worse. */
+ * random changes of W that it keeps unless the episode is worse. */
 #include <diffsim/helper/simple.h>
 
 static const ds_param *const params[] = {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embedded_python - an environment whose simulation is a Python program with a thread of its own: the ball of
+/* embedded_python - an environment whose simulation is a Python program with its own thread: the ball of
  * hill.c.
  *
  *     cc -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags --libs diffsim python3-embed) \
  *         -o embedded_python.so embedded_python.c
  *
- * An interpreter is global: there is one in a process, it cannot be taken down safely, and its threads wait
- * there between the calls. Hence DS_ENV_OWN_PROCESS: the host gives every instance a process to itself. What
- * still holds, and is done here: no signal handler, no locale and no output of Python's own (the isolated
- * configuration); the thread of an instance ends with it and computes only while a call is open; an exception
- * becomes a status.
+ * A process has one interpreter, which cannot be shut down safely, and its threads wait there between the
+ * calls. Hence DS_ENV_OWN_PROCESS: the host gives every instance its own process. The plugin still keeps
+ * these rules: no signal handler, locale or output of Python (the isolated configuration); the thread of an
+ * instance ends with it and computes only during a call; an exception becomes a status.
  *
- * To use it for a simulation of yours, replace the program. Extend sys.path for your modules and for the
- * site-packages of a virtual environment, which the isolated configuration leaves out. JAX computes in single
- * precision unless jax.config.update("jax_enable_x64", True), and compiles for more than a second at the first
- * gradient: call the function once in create(). With several threads or on a graphics card sums may differ in
- * their last digits: set DS_ENV_INEXACT and `tolerance` of info(). */
+ * For your own simulation replace the program. Extend sys.path for your modules and for the site-packages of
+ * a virtual environment, which the isolated configuration leaves out. JAX computes in single precision unless
+ * jax.config.update("jax_enable_x64", True), and compiles for more than a second at the first gradient: call
+ * the function once in create(). With several threads or on a graphics card sums may differ in their last
+ * digits: set DS_ENV_INEXACT and `tolerance` of info(). */
 #define _GNU_SOURCE /* dladdr() */
 #include <Python.h>
 #include <diffsim/diffsim.h>
@@ -26,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The simulation. A thread of Python computes what ask() wants. */
+/* The simulation. A thread of Python computes the requests of ask(). */
 static const char program[] =
     "import math, os, threading, time\n"
     "class Ball(threading.Thread):\n"
@@ -78,8 +77,8 @@ typedef struct ball {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Modules in C, as those of NumPy and JAX, take the interpreter's symbols from the process, where those of a
- * plugin's libraries are not seen by others. */
+/* Modules in C, such as NumPy and JAX, take the interpreter's symbols from the process, but the symbols of a
+ * plugin's libraries are local. */
 static void show_symbols(void)
 {
     Dl_info of;
@@ -103,7 +102,7 @@ static void start_python(void)
     }
 }
 
-/* Tells the exception that is set. */
+/* Reports the current exception. */
 static ds_status fail(const ds_host *host)
 {
     PyObject *type, *value, *trace;

@@ -48,7 +48,7 @@ static void variable(const ds_simple_episode *e, uint64_t i, ds_env_variable *ou
     ds_env_variable_put(out->unit, "m/s^2");
 }
 
-/* Step k: changes position and velocity, returns what it costs. */
+/* Step k: changes position and velocity, returns its cost. */
 static double advance(const ds_simple_episode *e, uint64_t k, double force, double *q, double *v)
 {
     const data *d = e->data;

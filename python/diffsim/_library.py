@@ -379,7 +379,7 @@ _SPELLINGS = [
         (r"--timeout-s\b|\btimeout_s\b", "timeout="),
         (r"--memory-mb\b|\bmemory_mb\b", "memory_mb="),
         (r"--(budget|seed|jobs|out|target|seconds|threads|isolation|resume|env|opt)( N)?(?![\w-])", r"\1="),
-        (r"gradients are there where has_gradient is set", "with gradients: gradient=True, in minimize() jac="),
+        (r"has_gradient says whether gradients are available", "with gradients: gradient=True, in minimize() jac="),
         (r"ds_search_options\.resume", "resume=True"),
     )
 ]

@@ -186,7 +186,7 @@ def undo_rounding(given, doubles, lower, upper) -> np.ndarray:
 def whole(value, what: str, low: int, high: int) -> int:
     """A whole number of a range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{what} is {shown(value)}: expected an integer")
+        raise TypeError(f"{what} is {shown(value)}: expected a whole number")
     number = int(value)
     if not low <= number <= high:
         raise UsageError(f"{what} is {number}: allowed are {low} to {high}")

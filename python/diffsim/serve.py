@@ -400,10 +400,10 @@ class Server:
         self.numbers(3 * n)[:] = numpy.concatenate([lower, upper, x0])
         horizon = self.steps.horizon if self.steps else 0
         h.n, h.count = n, self.whole("steps", horizon)
-        h.loss = self.real("dt", 0.0, lambda v: 0 <= v < math.inf, "finite seconds of a step, 0 where time has no meaning,")
+        h.loss = self.real("dt", 0.0, lambda v: 0 <= v < math.inf, "finite seconds of a step, 0 where time has no meaning")
         h.reward = h.loss * h.count / horizon if horizon else 0.0 # seconds per control step
-        h.loss_floor = self.real("floor", -math.inf, lambda v: v < math.inf, "a lower bound of the loss, -inf where there is none,")
-        h.target = self.real("tolerance", 0.0, lambda v: 0 <= v < math.inf, "a finite relative difference, at least 0,")
+        h.loss_floor = self.real("floor", -math.inf, lambda v: v < math.inf, "a lower bound of the loss, -inf where there is none")
+        h.target = self.real("tolerance", 0.0, lambda v: 0 <= v < math.inf, "a finite relative difference, at least 0")
         h.has_gradient = 1 if self.both is not None else 0
         h.has_scene = 1 if any(hasattr(e, k) for k in ("metrics", "scene")) else 0
         h.bytes = size

@@ -9,13 +9,13 @@ import numpy as np
 
 # Results of loss_and_grad(), by the integer in x[0]; words of the line that refuses it.
 ANSWERS = [
-    ((None, [0.0, 0.0]), "loss.x. returned NoneType: one number"),
-    (("1.5", [0.0, 0.0]), "loss.x. returned str: one number"),
-    ((1 + 1j, [0.0, 0.0]), "loss.x. returned complex: one number"),
+    ((None, [0.0, 0.0]), "loss.x. returned NoneType: expected one number"),
+    (("1.5", [0.0, 0.0]), "loss.x. returned str: expected one number"),
+    ((1 + 1j, [0.0, 0.0]), "loss.x. returned complex: expected one number"),
     ((np.complex128(2), [0.0, 0.0]), "loss.x. returned complex128.*one number"),
     ((np.ma.masked, [0.0, 0.0]), "loss.x. returned MaskedConstant.*one number"),
-    ((np.zeros(2), [0.0, 0.0]), "loss.x. returned ndarray of shape .2,.: one number"),
-    (([], [0.0, 0.0]), "loss.x. returned list: one number"),
+    ((np.zeros(2), [0.0, 0.0]), "loss.x. returned ndarray of shape .2,.: expected one number"),
+    (([], [0.0, 0.0]), "loss.x. returned list: expected one number"),
     ((np.datetime64("2020"), [0.0, 0.0]), "loss.x. returned datetime64.*one number"),
     ((1.0, None), "the gradient of loss_and_grad.x.: expected real numbers, not None"),
     ((1.0, ["1", "2"]), "the gradient of loss_and_grad.x.: expected real numbers, not dtype"),
@@ -35,7 +35,7 @@ BODIES = [
     ({"index": [[0, 1, -1]]}, "index of body 'm' has -1: its vertices are 0 to 2"),
     ({"index": [[0, 1, 1.5]]}, "index of body 'm' is list: expected rows of 3 whole numbers"),
     ({"index": [0, 1]}, "index of body 'm' is list: expected rows of 3 whole numbers"),
-    ({"variety": 2.5}, "variety of body 'm' is 2.5: a whole number from 0"),
+    ({"variety": 2.5}, "variety of body 'm' is 2.5: expected a whole number from 0"),
     ({"size": [1, 2, 3, 4, 5]}, "the size .*: expected 1 to 4 finite lengths"),
     ({"size": float("nan")}, "the size .*: expected 1 to 4 finite lengths"),
     ({"frames": np.zeros((1, 3, 3), complex)}, "frames of body 'm': expected real numbers, not complex"),

@@ -253,7 +253,7 @@ class Scenes(Case):
             with self.assertRaises(diffsim.PluginError):
                 _library.dshost("frames", data=bad)
         self.assertEqual(len(_library.dshost("frames", data=block)), 2 * 480 * 360 * 3)
-        self.raises(diffsim.UsageError, "no frame 2", lambda: _library.dshost("frames", "--frame", "2", data=block))
+        self.raises(diffsim.UsageError, "frame 2 does not exist", lambda: _library.dshost("frames", "--frame", "2", data=block))
         self.no_new_children()
 
 
@@ -272,13 +272,13 @@ class Wrong(Case):
         self.raises(diffsim.ConfigError, "nan", diffsim.make, "analytic", noise=float("nan"))
         self.raises(diffsim.PluginError, "no environment 'cartpol'.*did you mean 'cartpole'", diffsim.make, "cartpol")
         self.raises(diffsim.UsageError, "a text of one line", diffsim.make, "torus", preset="small\nseed = 1")
-        self.raises(diffsim.UsageError, "'a = b' is no name", diffsim.make, "torus", settings={"a = b": 1})
-        self.raises(TypeError, "settings = 3: a mapping", diffsim.make, "torus", settings=3)
+        self.raises(diffsim.UsageError, "'a = b' is not a name", diffsim.make, "torus", settings={"a = b": 1})
+        self.raises(TypeError, "settings = 3: expected a mapping", diffsim.make, "torus", settings=3)
         for text, why in (
             ("sphere ; rastrigin", "begins a comment"),
             ("; sphere", "begins a comment"),
             (" sphere", "a blank at an end"),
-            ("sph\udce4re", "no text of UTF-8"),
+            ("sph\udce4re", "not UTF-8 text"),
             ("/" + "long/" * 1600 + "name", "too long for a line.*a shorter path"),
         ):
             self.raises(diffsim.UsageError, why, diffsim.make, "analytic", settings={"function": text})
@@ -295,7 +295,7 @@ class Wrong(Case):
         self.raises(TypeError, "preset = None", diffsim.make, "torus", preset=None)
         self.raises(diffsim.UsageError, "isolation is 'thread': allowed", diffsim.make, "torus", isolation="thread")
         self.raises(diffsim.UsageError, "jobs is 5000: allowed are 0 to 1024", diffsim.make, "torus", jobs=5000)
-        self.raises(TypeError, "seed is 1.5: a whole number", diffsim.make, "torus", seed=1.5)
+        self.raises(TypeError, "seed is 1.5: expected a whole number", diffsim.make, "torus", seed=1.5)
         self.raises(diffsim.UsageError, "timeout is -1", diffsim.make, "torus", timeout=-1)
         self.raises(TypeError, "the name of the environment is 5: ", diffsim.make, 5)
 

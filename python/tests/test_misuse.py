@@ -228,7 +228,7 @@ class Arguments(Case):
             (TypeError, "the name of the environment is None", make, [None], {}),
             (CONFIG, "^analytic: unknown parameter 'dimm'; did you mean 'dim'", make, ["analytic"], {"dimm": 3}),
             (CONFIG, "^analytic: dim = 2.5: expected a whole number", make, ["analytic"], {"dim": 2.5}),
-            (TypeError, "seed is '1': a whole number", make, ["analytic"], {"seed": "1"}),
+            (TypeError, "seed is '1': expected a whole number", make, ["analytic"], {"seed": "1"}),
             (USAGE, "seed is -1", make, ["analytic"], {"seed": -1}),
             (USAGE, "jobs is -1", make, ["analytic"], {"jobs": -1}),
             (TypeError, "timeout is '1'", make, ["analytic"], {"timeout": "1"}),
@@ -291,7 +291,7 @@ class Arguments(Case):
             (USAGE, "budget is 0", diffsim.scipy, ["cmaes", 0], {}),
             (TypeError, "seed is 'a'", diffsim.scipy, ["cmaes"], {"seed": "a"}),
             (diffsim.InputOutputError, "no such folder", diffsim.load, [self.path("none")], {}),
-            (TypeError, "size is 480: .width, height. in pixels", pole.render, [pole.x0, -1, 480], {}),
+            (TypeError, "size is 480: expected .width, height. in pixels", pole.render, [pole.x0, -1, 480], {}),
             (TypeError, "size: the height is 'b'", pole.render, [pole.x0, -1, (64, "b")], {}),
             (USAGE, "size: the width is 4: allowed are 16 to 8192", pole.render, [pole.x0, -1, (4, 64)], {}),
             (USAGE, "frame is 101: there are 101 frames", pole.render, [pole.x0, 101], {}),
@@ -519,9 +519,9 @@ class PluginFaults(Case):
     def test_facts(self):
         """attributes of a class are checked when it is opened"""
         for name, fact, words in (
-            ("Facts", "floor=nan", "floor is nan: a lower bound of the loss"),
-            ("Facts", "dt=inf", "dt is inf: finite seconds of a step"),
-            ("Facts", "steps=2.5", "steps is 2.5: a whole number from 0"),
+            ("Facts", "floor=nan", "floor is nan: expected a lower bound of the loss"),
+            ("Facts", "dt=inf", "dt is inf: expected finite seconds of a step"),
+            ("Facts", "steps=2.5", "steps is 2.5: expected a whole number from 0"),
             ("Facts", "variables=", "variables is str: expected a list of 2 names"),
             ("Steps", None, "Steps: step.action. says truncated at the horizon: set time_limit = True"),
         ):

@@ -51,7 +51,8 @@ class Notebooks(Case):
                 exec("\n".join(block), known)
             env, result = known["env"], known["result"]
             self.assertLess(result.best_loss, 1e-3 * env.loss(env.x0), name)
-            self.assertGreater((known["before"] != known["after"]).any(axis=2).sum(), 1000, name)
+            if "before" in known:
+                self.assertGreater((known["before"] != known["after"]).any(axis=2).sum(), 1000, name)
             env.close()
 
     def test_my_function(self):

@@ -420,7 +420,7 @@ class Results(Case):
         self.assertRaisesRegex(AttributeError, "a landscape has no 'g7'; it has ", lambda: land.g7)
         self.raises(diffsim.InputOutputError, "no such folder", diffsim.load, self.path("none"))
         os.mkdir(self.path("empty"))
-        self.raises(diffsim.InputOutputError, "no runs and no landscape", diffsim.load, self.path("empty"))
+        self.raises(diffsim.InputOutputError, "neither runs nor a landscape", diffsim.load, self.path("empty"))
 
     def test_long_list(self):
         """a list longer than a line equals the environment's, too"""

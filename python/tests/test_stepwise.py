@@ -78,7 +78,7 @@ class Stepwise(Case):
         ):
             self.raises(diffsim.PluginError, words, diffsim.make, plugin(name))
         for name, words in (
-            ("Short", "step.action. returned float: .observation, reward., .observation, reward, terminated., or the five"),
+            ("Short", "step.action. returned float: expected .observation, reward., .observation, reward, terminated., or the five"),
             ("Changing", "step.action. gave 2 numbers as observation, expected 1"),
             ("Lost", "step 3: reward or observation is not finite"),
         ):
