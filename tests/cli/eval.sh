@@ -160,10 +160,10 @@ result $? "says which groups there are"
 status 0 "a run" "$dshost" --env bounce --opt adam --budget 4 --out named --pictures no --jobs 1
 mv named moved
 good "its table" export moved --format csv --out -
-head -1 out | grep -q ',at,velocity\.x,velocity\.y,velocity\.z,g\.velocity\.x,g\.velocity\.y,g\.velocity\.z$'
+head -1 out | grep -q ',at,velocity\.x,velocity\.y,velocity\.z,g\.velocity\.x,g\.velocity\.y,g\.velocity\.z,progress\.searches,progress\.step$'
 result $? "is headed by the names in its record"
 good "a plain table" export moved --format csv --out - --plain
-head -1 out | grep -q ',at,x0,x1,x2,g0,g1,g2$'
+head -1 out | grep -q ',at,x0,x1,x2,g0,g1,g2,progress\.searches,progress\.step$'
 result $? "has numbers"
 good "arrays" export moved --format npz
 bad 2 "export: --out t2.npz: --format csv writes a file that ends with .csv" export moved --format csv --out t2.npz

@@ -117,14 +117,18 @@ static int add_report(void *ctx, uint64_t id, const ds_row_progress *p)
 }
 
 /* A line over the run, logarithmic if the values span decades. */
-static void put_line(FILE *f, const series *s, uint64_t evaluations)
+static void put_line(FILE *f, const ds_result *run, const series *s)
 {
+    const uint64_t evaluations = run->evaluations;
     const int log_scale = s->least > 0 && s->most > 30 * s->least;
     const double low = log_scale ? log(s->least) : s->least, high = log_scale ? log(s->most) : s->most;
-    fputs(
-        "<td><svg viewBox=\"0 0 160 30\" width=160 height=30 role=img aria-label=\"over the run\"><polyline "
-        "fill=none stroke=currentColor points=\"",
-        f);
+    fputs("<td><svg viewBox=\"0 0 160 30\" width=160 height=30 role=img aria-label=\"", f);
+    ds_html_text(f, run->opt);
+    fputs(" on ", f);
+    ds_html_text(f, run->env);
+    fputs(": ", f);
+    ds_html_text(f, s->name);
+    fputs(" over the run\"><polyline fill=none stroke=currentColor points=\"", f);
     for (size_t i = 0; i < s->count; i++) {
         const double v = log_scale ? log(s->value[i]) : s->value[i],
                      share = high > low ? (v - low) / (high - low) : 0;
@@ -143,7 +147,7 @@ static void put_series(FILE *f, const ds_result *run, const series *s)
     ds_html_number_cell(f, s->least, 4);
     ds_html_number_cell(f, s->most, 4);
     ds_html_number_cell(f, s->last, 4);
-    put_line(f, s, run->evaluations);
+    put_line(f, run, s);
     fputs("</tr>\n", f);
 }
 
