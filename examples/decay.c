@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decay.c - a least-squares fit: the residuals and their Jacobian are a channel, the loss is their sum of squares. */
+/* decay.c - a least-squares fit: the residuals and their Jacobian are a channel, the loss is their sum of
+ * squares. */
 #include <diffsim/helper/simple.h>
 
 static const double recorded[5] = {1.98, 1.21, 0.75, 0.44, 0.27};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hill_full - an environment with every feature of the short form: the ball of hill.c starts in a valley, is pushed
- * in each control step, and should be at `target` at the end. x = the pushes [m/s^2]; the gradient is an adjoint.
- * Start from here, and delete what you do not need. */
+/* hill_full - an environment with every feature of the short form: the ball of hill.c starts in a valley, is
+ * pushed in each control step, and should be at `target` at the end. x = the pushes [m/s^2]; the gradient is
+ * an adjoint. Start from here, and delete what you do not need. */
 #include <diffsim/helper/simple.h>
 
 enum { STEPS = 100 };

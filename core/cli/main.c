@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - the program dshost: `dshost run`, which is the default command, and `dshost resume`, which continues an
- * interrupted run or extends a finished one. For any other command it becomes the program dshost-NAME. */
+/* main.c - the program dshost: `dshost run`, which is the default command, and `dshost resume`, which
+ * continues an interrupted run or extends a finished one. For any other command it becomes the program
+ * dshost-NAME. */
 #include "config.h"
 
 #include "base/stop.h"

@@ -26,7 +26,7 @@ int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out
 
 /* The two formats from memory; `name` stands for the file in messages.
  *
- *   - .npy: format 1.0 or 2.0, C order, dtype <f8, <f4, <i8 or <i4, finite, with the bytes that the shape needs.
+ *   - .npy: format 1.0 or 2.0, C order, dtype <f8, <f4, <i8 or <i4, finite, as many bytes as the shape needs.
  *   - text: decimal numbers separated by white space and/or single commas, '#' starts a comment, one row per
  *     line. One row or one column gives a vector, else the shape is (rows, columns) and all rows have the
  *     same length. The decimal sign is '.' in every locale; nan, inf, hexadecimal and numbers outside the

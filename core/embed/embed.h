@@ -23,8 +23,8 @@ void ds_embed_quiet(void);
 /* Reads `lines` ("key = value", may be NULL), all of one section. Messages call them "settings". */
 int ds_embed_settings(int section, const char *lines, ds_settings *settings, ds_error *e);
 
-/* As ds_search_open(), for a plugin that is loaded and settings that are read: section [opt] of `settings` replaces
- * options->settings. NULL after filling *e. */
+/* As ds_search_open(), for a plugin that is loaded and settings that are read: section [opt] of `settings`
+ * replaces options->settings. NULL after filling *e. */
 ds_search *ds_search_start(const ds_module *optimizer, const ds_settings *settings,
                            const ds_search_options *options, ds_error *e);
 

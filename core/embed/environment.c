@@ -70,7 +70,8 @@ static __attribute__((format(printf, 3, 4))) ds_status set_message(ds_environmen
     return status;
 }
 
-/* Turns a status of the pool, an exit status or DS_POOL_STOPPED, into one for the program, and keeps the line. */
+/* Turns a status of the pool, an exit status or DS_POOL_STOPPED, into one for the program, and keeps the
+ * line. */
 static ds_status outcome_of(ds_environment *e, int rc, const ds_error *error)
 {
     return rc == 0 ? DS_OK

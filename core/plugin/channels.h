@@ -76,9 +76,9 @@ typedef struct ds_query_layout {
 
 enum { DS_QUERY_TEXT = 200 };
 
-/* Lays out queries whose op, channel and weighted are set, and sorts them: values first. `place` (may be NULL)
- * gets the new position of each query. Returns 0, or -1 and the reason in `text`: the channel does not list
- * the operation, a query occurs twice, or there are two products. */
+/* Lays out queries whose op, channel and weighted are set, and sorts them: values first. `place` (may be
+ * NULL) gets the new position of each query. Returns 0, or -1 and the reason in `text`: the channel does not
+ * list the operation, a query occurs twice, or there are two products. */
 int ds_query_layout_make(ds_query_layout *a, const ds_channels *channels, uint64_t n, uint32_t *place,
                          char text[DS_QUERY_TEXT]);
 
@@ -99,8 +99,8 @@ void ds_query_check(const ds_channels *channels, const ds_query_io *q, const uin
 
 /* ---- score of noise on the actions of a policy (diffsim/ext/draft/score.h) ---- */
 
-/* Copies the table of an instance of plugin `id` (NULL: it has none, info->noise becomes 0) into *own and reads
- * what it draws. Returns 0, or DS_EXIT_PLUGIN and one line. */
+/* Copies the table of an instance of plugin `id` (NULL: it has none, info->noise becomes 0) into *own and
+ * reads what it draws. Returns 0, or DS_EXIT_PLUGIN and one line. */
 int ds_score_accept(const char *id, const ds_env_score *table, void *self, ds_env_score *own,
                     ds_score_info *info, ds_error *e);
 

@@ -29,7 +29,8 @@ void ds_elf_clear(ds_elf *elf);
 
 /* ---- sanitizers ---- */
 
-/* Refuses a plugin built with a sanitizer that this program lacks: such a plugin ends the process inside dlopen(). */
+/* Refuses a plugin built with a sanitizer that this program lacks: such a plugin ends the process inside
+ * dlopen(). */
 int ds_elf_check_sanitizer(const char *path, ds_error *e);
 
 /* "address" or "thread", whichever of the two words the text contains; NULL = neither. */

@@ -40,8 +40,8 @@ int ds_worker_read_start(ds_worker_context *w, ds_error *e);
 /* Loads the plugin that the start file names; *rest points after its path and id. */
 int ds_worker_load_plugin(const ds_worker_context *w, const ds_module **out, const char **rest, ds_error *e);
 
-/* Receives one byte from the host, '\0' when it is gone; sends one, -1 when it is gone. A copy of this process
- * that the plugin forked ends instead of sending. */
+/* Receives one byte from the host, '\0' when it is gone; sends one, -1 when it is gone. A copy of this
+ * process that the plugin forked ends instead of sending. */
 char ds_worker_receive(void);
 int ds_worker_send(char byte);
 
@@ -58,9 +58,9 @@ int ds_worker_make_env(ds_worker_context *w, ds_env **out, ds_error *e);
 /* ---- the process and its limits (context.c) ---- */
 
 /* Ties this process to its host (process `parent`): it dies with the host, writes no core file, ignores the
- * signals of the terminal, and passes no descriptor on to programs that the plugin starts. `files` is the soft
- * limit of open files before the host raised it, which is restored; 0 = leave it. Returns -1 when the host is
- * gone. */
+ * signals of the terminal, and passes no descriptor on to programs that the plugin starts. `files` is the
+ * soft limit of open files before the host raised it, which is restored; 0 = leave it. Returns -1 when the
+ * host is gone. */
 int ds_worker_process_begin(int64_t parent, uint64_t files);
 
 /* Is the host gone? Checked as well, because a plugin may undo what ds_worker_process_begin() arranged. */

@@ -2,12 +2,12 @@
 /* handshake.h - how a worker process starts: what the host writes for it, and what it reports.
  *
  * 1. The worker loads the plugin that the start file names, makes an instance with the settings in it, and
- *    writes what the instance says about itself into the start file (DS_WORKER_HELLO).
+ *    writes the description of the instance into the start file (DS_WORKER_HELLO).
  * 2. The host makes the shared memory and sends DS_WORKER_GO. The worker evaluates.
  *
  * A worker that describes a plugin first (describe.h) loads it, writes the description (DS_WORKER_DESCRIBED),
- * and waits for DS_WORKER_SETTINGS: then the start file holds the settings. For an optimizer the shared memory
- * exists before its settings (remote.h), and DS_WORKER_GO begins the search.
+ * and waits for DS_WORKER_SETTINGS: then the start file holds the settings. For an optimizer the shared
+ * memory exists before its settings (remote.h), and DS_WORKER_GO begins the search.
  *
  * The plugin can write to the start file, so the host tests everything that it reads there. */
 #ifndef DS_WORKER_HANDSHAKE_H
@@ -56,8 +56,8 @@ typedef struct ds_worker_start {
     uint64_t files;    /* soft limit of open files before the host raised it; 0 = the host did not raise it */
 } ds_worker_start;
 
-/* The reply replaces the start file: this head, then lower, upper, x0, the names of the variables if there are
- * any, and the channels as ds_channel_entry. */
+/* The reply replaces the start file: this head, then lower, upper, x0, the names of the variables if there
+ * are any, and the channels as ds_channel_entry. */
 typedef struct ds_worker_hello {
     uint64_t magic;
     ds_error error;   /* status 0 = the instance was made */

@@ -34,9 +34,9 @@ enum {
     DS_REMOTE_BEGIN, /* stepwise control */
     DS_REMOTE_STEP,
     DS_REMOTE_BACK,
-    DS_REMOTE_SAVE,   /* the file `text`, `count` bytes */
-    DS_REMOTE_REPORT, /* `count` bytes: `group` values, the point where `queries` is 1, and the names, each with
-                       * its NUL */
+    DS_REMOTE_SAVE, /* the file `text`, `count` bytes */
+    /* `count` bytes: `group` values, the point where `queries` is 1, and the names, each with its NUL */
+    DS_REMOTE_REPORT,
     DS_REMOTE_RETURN /* run() has returned `status`; `text` is the last message of error() */
 };
 

@@ -209,7 +209,8 @@ static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeo
     ds_ring_finished(s);
 }
 
-/* Reposts or answers the slots that a dead worker held; `status` is its wait status. Returns 0 where it held none. */
+/* Reposts or answers the slots that a dead worker held; `status` is its wait status. Returns 0 where it held
+ * none. */
 static int reclaim_slots(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status)
 {
     ds_ring_worker *its = &s->head->worker[w];
@@ -234,8 +235,8 @@ static int reclaim_slots(ds_ring *s, uint32_t w, const ds_process *m, double tim
     return found;
 }
 
-/* Lets the successor of worker w look at every ticket that may have been taken; it skips what is done or what others
- * hold. */
+/* Lets the successor of worker w look at every ticket that may have been taken; it skips what is done or what
+ * others hold. */
 static void hand_over_tickets(ds_ring *s, uint32_t w)
 {
     uint64_t taken = atomic_load(&s->head->taken), posted = ds_ring_posted(s);

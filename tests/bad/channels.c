@@ -47,7 +47,8 @@ static int evaluated;
 #include "env_base.h"
 #endif
 
-/* small_beside - the derivative of the smallest constraint of some is twice what it should be; in numbers that is nothing beside the others. */
+/* small_beside - the derivative of the smallest constraint of some is twice what it should be; in numbers
+ * that is nothing beside the others. */
 #ifdef BAD_IS_small_beside
 #define BAD_ID "small_beside"
 #define BAD_SIZE_OF(k) pow(10, -(k) / 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envs.c - faults of environments: evaluation, state of the process, threads: -DBAD_IS_NAME compiles plugin NAME (compile_bad of
- * tests/cli/lib.sh). */
+/* envs.c - faults of environments: evaluation, state of the process, threads: -DBAD_IS_NAME compiles plugin
+ * NAME (compile_bad of tests/cli/lib.sh). */
 
 /* always_grad - writes to the gradient although none is wanted. */
 #ifdef BAD_IS_always_grad

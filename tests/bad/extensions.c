@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extensions.c - faults of tables of rows, stepwise control and other extensions: -DBAD_IS_NAME compiles plugin NAME (compile_bad of
- * tests/cli/lib.sh). */
+/* extensions.c - faults of tables of rows, stepwise control and other extensions: -DBAD_IS_NAME compiles
+ * plugin NAME (compile_bad of tests/cli/lib.sh). */
 
 /* batch_gradient - with several points in one call their gradients are wrong. */
 #ifdef BAD_IS_batch_gradient

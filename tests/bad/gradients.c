@@ -82,7 +82,8 @@
 #include "smooth_base.h"
 #endif
 
-/* needs_loss - the gradient is right where the loss was asked for just before, and else that of the last such point. */
+/* needs_loss - the gradient is right where the loss was asked for just before, and else that of the last such
+ * point. */
 #ifdef BAD_IS_needs_loss
 #define BAD_ID "needs_loss"
 #define BAD_KEEPS static double at[BAD_N];

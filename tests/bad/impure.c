@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* impure.c - results that depend on what was called before: -DBAD_IS_NAME compiles plugin NAME (compile_bad of
- * tests/cli/lib.sh). */
+/* impure.c - results that depend on what was called before: -DBAD_IS_NAME compiles plugin NAME (compile_bad
+ * of tests/cli/lib.sh). */
 
 /* after_loss - the gradient is right but where the loss of the same point was asked for just before. */
 #ifdef BAD_IS_after_loss
@@ -13,7 +13,8 @@
 #include "smooth_base.h"
 #endif
 
-/* kept_by_ends - the gradient is kept for the next call, and known again by the first and the last variable. */
+/* kept_by_ends - the gradient is kept for the next call, and known again by the first and the last variable.
+ */
 #ifdef BAD_IS_kept_by_ends
 #define BAD_ID "kept_by_ends"
 #define BAD_AFTER                                                                                            \

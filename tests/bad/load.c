@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c - faults of the descriptor, and at create() and destroy(): -DBAD_IS_NAME compiles plugin NAME (compile_bad of
- * tests/cli/lib.sh). */
+/* load.c - faults of the descriptor, and at create() and destroy(): -DBAD_IS_NAME compiles plugin NAME
+ * (compile_bad of tests/cli/lib.sh). */
 
 /* destroys_null - destroy() looks into the instance that is not there. */
 #ifdef BAD_IS_destroys_null

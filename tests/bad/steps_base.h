@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps_base.h - stepwise control for env_base.h: each step sets one variable; the others are at the start point. BAD_FLAGS are
- * those of info(), BAD_END how an episode ends with its last step, BAD_LANES the number of lanes, BAD_BEGIN and BAD_STEP
- * statements at the end of begin() and step() of lane `lane`, whose state is *l. */
+/* steps_base.h - stepwise control for env_base.h: each step sets one variable; the others are at the start
+ * point. BAD_FLAGS are those of info(), BAD_END how an episode ends with its last step, BAD_LANES the number
+ * of lanes, BAD_BEGIN and BAD_STEP statements at the end of begin() and step() of lane `lane`, whose state is
+ * *l. */
 #include <diffsim/ext/steps.h>
 #include <diffsim/helper/eval.h>
 #include <string.h>

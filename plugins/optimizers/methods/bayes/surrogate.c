@@ -459,8 +459,7 @@ static ds_status select_anew(surrogate *s, uint64_t trial, int with_fit)
     }
     copy_inputs(s, s->kept, s->kept_count);
     status = gp_condition(s->process, s->kept_count, s->inputs);
-    if (status ==
-        DS_E_NUMERIC) { /* hyperparameters of another subset can fail: the start values never do */
+    if (status == DS_E_NUMERIC) { /* hyperparameters of another subset can fail: the start values never do */
         gp_default_hyper(s->process);
         status = gp_condition(s->process, s->kept_count, s->inputs);
     }

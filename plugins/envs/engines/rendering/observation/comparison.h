@@ -60,8 +60,9 @@ ds_status comparison_tangent(comparison *w, uint64_t k, const double *p, const d
 /* ---- environments whose loss is a comparison ----
  *
  * The instance begins with a comparison_env; its ds_env_table has .channels = comparison_env_channels,
- * .channel = comparison_env_channel and .answer = comparison_env_answer. Channels: "residuals" with J v and J' w; for
- * images also "pictures" and "target", with the views below each other and the states side by side. */
+ * .channel = comparison_env_channel and .answer = comparison_env_answer. Channels: "residuals" with J v and
+ * J' w; for images also "pictures" and "target", with the views below each other and the states side by side.
+ */
 
 typedef struct comparison_env {
     ds_env_kit kit; /* first */
