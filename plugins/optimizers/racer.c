@@ -422,8 +422,8 @@ static const ds_desc desc = {
     OPT_DESC("racer", "0.4.0"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
-    .summary = "Our default: parallel local searches compete for the budget and use gradients only while "
-               "they measurably help",
+    .summary =
+        "Parallel local searches compete for the budget and use gradients while they help; our default",
     .description =
         "A Gaussian process proposes where local searches start; the given start is one of them. Several "
         "advance in step; each is paused after a rung of 6, 12, 24, ... evaluations and continues only if it "

@@ -143,7 +143,7 @@ interrupt() {
         --out run >"$tmp/out" 2>"$tmp/err" </dev/null &
     pid=$!
     sleep 2
-    (sleep "$most" && kill -KILL $pid) 2>/dev/null &
+    (sleep "$most" && kill -KILL $pid) >/dev/null 2>&1 & # or sleep would hold the pipe of the test driver
     guard=$!
     kill -INT $pid
     got=0

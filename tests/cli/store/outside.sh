@@ -212,7 +212,7 @@ else
     result 1 "the plugin of this test compiles"
 fi
 "$dshost" --env ffi --opt rand --budget 4 $quiet --out code >/dev/null 2>&1
-refuses 4 "code/run.sqlite sets parameters of ffi that name code to run: .* add --trust-plugin ffi" \
+refuses 4 "code/run.sqlite sets parameters of ffi that name code to run.* add --trust-plugin ffi" \
     "parameters that name code" "$dshost" eval --x code
 status 0 "trusted" "$dshost" eval --x code --trust-plugin ffi
 mkdir below

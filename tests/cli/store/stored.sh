@@ -323,7 +323,7 @@ refuses 6 "upper already holds other results (seed-1)" "for a landscape" "$dshos
 [ "$(ls full experiment upper | tr '\n' ' ')" = "experiment: bench.json  full: data.csv  upper: seed-1 " ]
 result $? "nothing is written there"
 printf '[bench]\nenvs = analytic\nopts = rand\n[run]\nbudget = 5\n' >e.ini
-refuses 6 "good holds a run: an experiment needs a folder of its own" "an experiment in a run" "$dshost" bench e.ini --out good
+refuses 6 "good holds a run: an experiment needs its own folder" "an experiment in a run" "$dshost" bench e.ini --out good
 mkdir empty
 echo hello >empty/job.log
 status 0 "logs and settings do not matter" "$dshost" --env analytic --opt rand --budget 5 --pictures no --out empty
