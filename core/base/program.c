@@ -230,7 +230,7 @@ int ds_program_find(const char *name, char out[PATH_MAX], ds_error *e)
         return 0;
     }
     return ds_fail(e, DS_EXIT_IO,
-                   "there is no program %.80s: neither in %s nor on PATH; install dshost again", name,
+                   "the program %.80s is missing: neither in %s nor on PATH; install dshost again", name,
                    folder);
 }
 

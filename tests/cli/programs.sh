@@ -64,9 +64,9 @@ else
     # Its plugins are not its own any more, so that they are described by a worker.
     mkdir worker && printf '#!/bin/sh\nexec "%s/dshost-worker" "$@"\n' "$libexec" > worker/dshost-worker && chmod +x worker/dshost-worker
     PATH=$PWD/worker:$PATH other/dshost run --env analytic --opt rand --budget 20 --isolation none --out alone > /dev/null 2> err
-    [ $? -eq 0 ] && [ "$(grep -c 'warning: no pictures: there is no program dshost-picture' err)" -eq 1 ]
+    [ $? -eq 0 ] && [ "$(grep -c 'warning: no pictures: the program dshost-picture is missing' err)" -eq 1 ]
     result $? "no pictures are no failure"
-    refuses 6 "there is no program dshost-worker" "no worker is one" \
+    refuses 6 "the program dshost-worker is missing" "no worker is one" \
         other/dshost run --env analytic --opt rand --budget 20 --out none
 fi
 finish
