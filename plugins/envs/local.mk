@@ -16,6 +16,7 @@ include %D%/engines/rendering/observation/local.mk
 include %D%/engines/physics/soft/local.mk
 include %D%/engines/kit/algebra/local.mk
 include %D%/engines/physics/rigid/local.mk
+include %D%/engines/physics/articulated/local.mk
 include %D%/engines/physics/pendulum/local.mk
 include %D%/engines/data/local.mk
 include %D%/engines/physics/throw/local.mk

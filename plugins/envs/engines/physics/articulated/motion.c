@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* motion.c - steps of a tree of rigid bodies, with adjoint and tangent (motion.h).
+ *
+ * A quaternion moves as q' = q exp(h w). With E = exp(h w) and the right Jacobian J of the rotation vector
+ * h w, a change d of q and a change e of w change q' by E' d + h J e, in the axes of the moved link. */
+#include "engines/physics/articulated/motion.h"
+
+#include "engines/kit/algebra/mat3.h"
+#include "engines/kit/algebra/quaternion.h"
+
+enum { STAGES = 4 };
+
+struct motion {
+    tree_work *work;
+    double *q[STAGES], *v[STAGES], *a[STAGES]; /* of the stages */
+    double *rate, *a_bar, *rate_bar, *q_sum, *v_sum;
+    double *q_bar[STAGES], *v_bar[STAGES];
+};
+
+motion *motion_create(ds_memory *m, const tree *t)
+{
+    motion *s = ds_memory_take(m, 1, sizeof *s);
+    if (s == NULL) {
+        return NULL;
+    }
+    size_t nv = (size_t)t->nv + 1;
+    s->work = tree_work_create(m, t);
+    for (int k = 0; k < STAGES; k++) {
+        s->q[k] = ds_memory_doubles(m, (size_t)t->nq + 1);
+        ds_memory_each(m, nv, (double **const[]){&s->v[k], &s->a[k], &s->q_bar[k], &s->v_bar[k], NULL});
+    }
+    ds_memory_each(m, nv, (double **const[]){&s->rate, &s->a_bar, &s->rate_bar, &s->q_sum, &s->v_sum, NULL});
+    return m->failed ? NULL : s;
+}
+
+tree_work *motion_work(motion *s)
+{
+    return s->work;
+}
+
+/* ---- positions ---- */
+
+void motion_move(const tree *t, const double *q, double scale, const double *v, double *next)
+{
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int turn = l->kind == TREE_SPHERICAL ? 0 : l->kind == TREE_FREE ? 3 : l->nv;
+        for (int k = 0; k < turn; k++) {
+            next[l->q + k] = q[l->q + k] + scale * v[l->v + k];
+        }
+        if (turn < l->nv) {
+            const double *w = v + l->v + turn, r[3] = {scale * w[0], scale * w[1], scale * w[2]};
+            double e[4], out[4];
+            quat_from_vector(r, e);
+            quat_multiply(q + l->q + turn, e, out);
+            memcpy(next + l->q + turn, out, sizeof out);
+        }
+    }
+}
+
+/* E = exp(r) and J, the right Jacobian at r; row-major. */
+static void turn_matrices(const double r[3], double E[9], double J[9])
+{
+    double angle2 = vec3_dot(r, r), angle = sqrt(angle2), e[4], a, b;
+    if (angle < 0.05) { /* the series, exact to rounding */
+        a = 0.5 - angle2 / 24 * (1 - angle2 / 30 * (1 - angle2 / 56));
+        b = 1.0 / 6 - angle2 / 120 * (1 - angle2 / 42 * (1 - angle2 / 72));
+    } else {
+        a = (1 - cos(angle)) / angle2;
+        b = (angle - sin(angle)) / (angle2 * angle);
+    }
+    quat_from_vector(r, e);
+    quat_matrix(e, E);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            J[3 * i + j] = b * r[i] * r[j] + (i == j ? 1 - b * angle2 : 0);
+        }
+    }
+    J[1] += a * r[2];
+    J[3] -= a * r[2];
+    J[5] += a * r[0];
+    J[7] -= a * r[0];
+    J[6] += a * r[1];
+    J[2] -= a * r[1];
+}
+
+/* Adds the derivatives of motion_move() by q and v; next_bar holds the ones by its result. */
+static void move_bar(const tree *t, double scale, const double *v, const double *next_bar, double *q_bar,
+                     double *v_bar)
+{
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int turn = l->kind == TREE_SPHERICAL ? 0 : l->kind == TREE_FREE ? 3 : l->nv;
+        for (int k = l->v; k < l->v + turn; k++) {
+            q_bar[k] += next_bar[k];
+            v_bar[k] += scale * next_bar[k];
+        }
+        if (turn < l->nv) {
+            int at = l->v + turn;
+            const double r[3] = {scale * v[at], scale * v[at + 1], scale * v[at + 2]};
+            double E[9], J[9], out[3];
+            turn_matrices(r, E, J);
+            mat3_apply(E, next_bar + at, out);
+            vec3_add_scaled(q_bar + at, 1, out);
+            mat3_tapply(J, next_bar + at, out);
+            vec3_add_scaled(v_bar + at, scale, out);
+        }
+    }
+}
+
+/* next_dot (which may be q_dot) = the change of motion_move(). */
+static void move_dot(const tree *t, double scale, const double *v, const double *q_dot, const double *v_dot,
+                     double *next_dot)
+{
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int turn = l->kind == TREE_SPHERICAL ? 0 : l->kind == TREE_FREE ? 3 : l->nv;
+        for (int k = l->v; k < l->v + turn; k++) {
+            next_dot[k] = q_dot[k] + scale * v_dot[k];
+        }
+        if (turn < l->nv) {
+            int at = l->v + turn;
+            const double r[3] = {scale * v[at], scale * v[at + 1], scale * v[at + 2]};
+            double E[9], J[9], first[3], second[3];
+            turn_matrices(r, E, J);
+            mat3_tapply(E, q_dot + at, first);
+            mat3_apply(J, v_dot + at, second);
+            for (int k = 0; k < 3; k++) {
+                next_dot[at + k] = first[k] + scale * second[k];
+            }
+        }
+    }
+}
+
+/* ---- steps ---- */
+
+static const double ahead[STAGES] = {0, 0.5, 0.5, 1}, weight[STAGES] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+
+/* The stages of the Runge-Kutta step, and the mean velocity in s->rate. */
+static void run_stages(const tree *t, motion *s, double h, const tree_input *in, const double *q,
+                       const double *v)
+{
+    size_t nv = (size_t)t->nv;
+    memset(s->rate, 0, nv * sizeof *s->rate);
+    for (int k = 0; k < STAGES; k++) {
+        double c = h * ahead[k];
+        if (k == 0) {
+            memcpy(s->q[0], q, (size_t)t->nq * sizeof *q);
+        } else {
+            motion_move(t, q, c, s->v[k - 1], s->q[k]);
+        }
+        for (size_t j = 0; j < nv; j++) {
+            s->v[k][j] = v[j] + (k ? c * s->a[k - 1][j] : 0);
+            s->rate[j] += weight[k] * s->v[k][j];
+        }
+        tree_forward(t, s->work, s->q[k], s->v[k], in, s->a[k]);
+    }
+}
+
+void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const double *q,
+                 const double *v, double *q_next, double *v_next)
+{
+    tree_input at = *in;
+    size_t nv = (size_t)t->nv;
+    at.implicit = rule == MOTION_EULER ? h : 0;
+    if (rule == MOTION_EULER) {
+        tree_forward(t, s->work, q, v, &at, s->a[0]);
+        for (size_t j = 0; j < nv; j++) {
+            v_next[j] = v[j] + h * s->a[0][j];
+        }
+        motion_move(t, q, h, v_next, q_next);
+        return;
+    }
+    run_stages(t, s, h, &at, q, v);
+    for (size_t j = 0; j < nv; j++) {
+        double a = 0;
+        for (int k = 0; k < STAGES; k++) {
+            a += weight[k] * s->a[k][j];
+        }
+        v_next[j] = v[j] + h * a;
+    }
+    motion_move(t, q, h, s->rate, q_next);
+}
+
+static void euler_adjoint(const tree *t, motion *s, double h, const tree_input *in, const double *q,
+                          const double *v, double *q_bar, double *v_bar, const tree_bar *bar)
+{
+    size_t nv = (size_t)t->nv;
+    tree_forward(t, s->work, q, v, in, s->a[0]);
+    for (size_t j = 0; j < nv; j++) {
+        s->rate[j] = v[j] + h * s->a[0][j];
+        s->q_sum[j] = 0;
+    }
+    move_bar(t, h, s->rate, q_bar, s->q_sum, v_bar);
+    for (size_t j = 0; j < nv; j++) {
+        s->a_bar[j] = h * v_bar[j];
+    }
+    memcpy(q_bar, s->q_sum, nv * sizeof *q_bar);
+    tree_adjoint(
+        t, s->work, s->a_bar,
+        &(tree_bar){.q = q_bar, .v = v_bar, .tau = bar->tau, .target = bar->target, .number = bar->number});
+}
+
+static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in, const double *q,
+                        const double *v, double *q_bar, double *v_bar, const tree_bar *bar)
+{
+    size_t nv = (size_t)t->nv, bytes = nv * sizeof *q_bar;
+    run_stages(t, s, h, in, q, v);
+    memset(s->q_sum, 0, bytes);
+    memset(s->rate_bar, 0, bytes);
+    move_bar(t, h, s->rate, q_bar, s->q_sum, s->rate_bar);
+    memcpy(s->v_sum, v_bar, bytes);
+    for (int k = 0; k < STAGES; k++) {
+        for (size_t j = 0; j < nv; j++) {
+            s->v_bar[k][j] = weight[k] * s->rate_bar[j];
+        }
+        memset(s->q_bar[k], 0, bytes);
+    }
+    /* s->rate_bar becomes the derivative by the acceleration of the stage before. */
+    memset(s->rate_bar, 0, bytes);
+    for (int k = STAGES - 1; k >= 0; k--) {
+        double c = h * ahead[k];
+        tree_forward(t, s->work, s->q[k], s->v[k], in, NULL);
+        for (size_t j = 0; j < nv; j++) {
+            s->a_bar[j] = h * weight[k] * v_bar[j] + s->rate_bar[j];
+        }
+        tree_adjoint(t, s->work, s->a_bar,
+                     &(tree_bar){.q = s->q_bar[k],
+                                 .v = s->v_bar[k],
+                                 .tau = bar->tau,
+                                 .target = bar->target,
+                                 .number = bar->number});
+        if (k > 0) {
+            move_bar(t, c, s->v[k - 1], s->q_bar[k], s->q_sum, s->v_bar[k - 1]);
+        }
+        for (size_t j = 0; j < nv; j++) {
+            s->v_sum[j] += s->v_bar[k][j];
+            s->q_sum[j] += k == 0 ? s->q_bar[0][j] : 0;
+            s->rate_bar[j] = c * s->v_bar[k][j];
+        }
+    }
+    memcpy(q_bar, s->q_sum, bytes);
+    memcpy(v_bar, s->v_sum, bytes);
+}
+
+void motion_adjoint(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in,
+                    const double *q, const double *v, double *q_bar, double *v_bar, const tree_bar *bar)
+{
+    tree_input at = *in;
+    at.implicit = rule == MOTION_EULER ? h : 0;
+    (rule == MOTION_EULER ? euler_adjoint : rk4_adjoint)(t, s, h, &at, q, v, q_bar, v_bar, bar);
+}
+
+void motion_tangent(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in,
+                    const double *q, const double *v, const tree_bar *dot)
+{
+    tree_input at = *in;
+    size_t nv = (size_t)t->nv;
+    at.implicit = rule == MOTION_EULER ? h : 0;
+    if (rule == MOTION_EULER) {
+        tree_forward(t, s->work, q, v, &at, s->a[0]);
+        tree_tangent(t, s->work, dot, s->a_bar);
+        for (size_t j = 0; j < nv; j++) {
+            s->rate[j] = v[j] + h * s->a[0][j];
+            dot->v[j] += h * s->a_bar[j];
+        }
+        move_dot(t, h, s->rate, dot->q, dot->v, dot->q);
+        return;
+    }
+    run_stages(t, s, h, &at, q, v);
+    memset(s->rate_bar, 0, nv * sizeof *s->rate_bar);
+    memset(s->v_sum, 0, nv * sizeof *s->v_sum);
+    for (int k = 0; k < STAGES; k++) {
+        double c = h * ahead[k];
+        tree_bar stage = *dot;
+        stage.q = s->q_bar[k];
+        stage.v = s->v_bar[k];
+        for (size_t j = 0; j < nv; j++) {
+            stage.v[j] = dot->v[j] + (k ? c * s->a_bar[j] : 0);
+        }
+        if (k == 0) {
+            memcpy(stage.q, dot->q, nv * sizeof *stage.q);
+        } else {
+            move_dot(t, c, s->v[k - 1], dot->q, s->v_bar[k - 1], stage.q);
+        }
+        tree_forward(t, s->work, s->q[k], s->v[k], &at, NULL);
+        tree_tangent(t, s->work, &stage, s->a_bar);
+        for (size_t j = 0; j < nv; j++) {
+            s->rate_bar[j] += weight[k] * stage.v[j];
+            s->v_sum[j] += weight[k] * s->a_bar[j];
+        }
+    }
+    move_dot(t, h, s->rate, dot->q, s->rate_bar, dot->q);
+    for (size_t j = 0; j < nv; j++) {
+        dot->v[j] += h * s->v_sum[j];
+    }
+}

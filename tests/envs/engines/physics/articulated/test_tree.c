@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_tree.c - trees of rigid bodies: forward dynamics against mass matrix and inverse dynamics, a double
+ * pendulum in closed form, energy and momentum, points; adjoint and tangent of steps, with and without contact,
+ * against each other and against central differences at random points. */
+#include "differences.h"
+#include "engines/kit/algebra/mat3.h"
+#include "engines/physics/articulated/motion.h"
+#include "test.h"
+
+enum { DOFS = 80, LINKS = 20, POINTS = 100 };
+
+typedef struct world {
+    ds_memory room;
+    tree *t;
+    motion *m;
+    tree_work *w;
+    uint64_t key;
+    double q[DOFS], v[DOFS], tau[DOFS], target[DOFS], number[1000];
+} world;
+
+static double uniform(world *s, double lower, double upper)
+{
+    double u;
+    differences_random(s->key++, 1, &u);
+    return lower + 0.5 * (u + 1) * (upper - lower);
+}
+
+static void random_turn(world *s, double R[9])
+{
+    double q[4], norm = 0;
+    for (int k = 0; k < 4; k++) {
+        q[k] = uniform(s, -1, 1);
+        norm += q[k] * q[k];
+    }
+    double w = q[0], x = q[1], y = q[2], z = q[3], f = 2 / norm;
+    const double m[9] = {1 - f * (y * y + z * z), f * (x * y - w * z),     f * (x * z + w * y),
+                         f * (x * y + w * z),     1 - f * (x * x + z * z), f * (y * z - w * x),
+                         f * (x * z - w * y),     f * (y * z + w * x),     1 - f * (x * x + y * y)};
+    memcpy(R, m, sizeof m);
+}
+
+static void random_body(world *s, tree_link *l)
+{
+    double R[9], D[9] = {0}, T[9];
+    random_turn(s, R);
+    for (int k = 0; k < 3; k++) {
+        D[4 * k] = uniform(s, 0.05, 0.2) + (k ? 0 : 0.01);
+        l->offset[k] = uniform(s, -0.4, 0.4);
+        l->centre[k] = uniform(s, -0.2, 0.2);
+        l->axis[k] = uniform(s, -1, 1);
+    }
+    mat3_mul(R, D, T);
+    mat3_mult(T, R, l->inertia);
+    l->mass = uniform(s, 0.5, 2);
+    random_turn(s, l->rotation);
+    double norm = sqrt(vec3_dot(l->axis, l->axis));
+    for (int k = 0; k < 3; k++) {
+        l->axis[k] /= norm;
+    }
+}
+
+static void random_state(world *s)
+{
+    tree *t = s->t;
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        double *q = s->q + l->q, norm = 0;
+        for (int k = 0; k < l->nq; k++) {
+            q[k] = uniform(s, -1, 1);
+        }
+        for (int k = l->nq - 4; k >= 0 && k < l->nq; k++) {
+            norm += q[k] * q[k];
+        }
+        for (int k = l->nq - 4; k >= 0 && k < l->nq; k++) {
+            q[k] /= sqrt(norm);
+        }
+    }
+    for (int j = 0; j < t->nv; j++) {
+        s->v[j] = uniform(s, -1, 1);
+        s->tau[j] = uniform(s, -2, 2);
+        s->target[j] = uniform(s, -1, 1);
+    }
+}
+
+/* Numbers that make every term act. */
+static void random_numbers(world *s)
+{
+    tree *t = s->t;
+    for (int k = 0; k < 3; k++) {
+        t->number[TREE_GRAVITY + k] = k == 2 ? -9.81 : 0.3 * k + 0.1;
+    }
+    t->number[TREE_STIFFNESS] = 3000;
+    t->number[TREE_DISSIPATION] = 0.4;
+    t->number[TREE_FRICTION] = 0.8;
+    t->number[TREE_LIMIT_STIFFNESS] = 30;
+    t->number[TREE_LIMIT_DAMPING] = 0.5;
+    for (int k = TREE_GLOBALS; k < tree_joint_number(t, TREE_DAMPING, 0); k++) {
+        t->number[k] = uniform(s, 0.8, 1.2);
+    }
+    for (int k = tree_joint_number(t, TREE_DAMPING, 0); k < t->numbers; k++) {
+        t->number[k] = uniform(s, 0.05, 0.5);
+    }
+}
+
+static void open_world(world *s, uint64_t key, int links, tree_joint root)
+{
+    memset(s, 0, sizeof *s);
+    s->key = 1000 * key;
+    s->t = tree_create(&s->room, 4 * LINKS);
+    for (int i = 0; i < links; i++) {
+        static const tree_joint kinds[] = {TREE_REVOLUTE, TREE_PRISMATIC, TREE_SPHERICAL, TREE_REVOLUTE,
+                                           TREE_FIXED};
+        int parent = i == 0 ? -1 : (int)uniform(s, fmax(0, i - 3), i - 1e-9);
+        tree_joint kind = i == 0 ? root : kinds[(int)uniform(s, 0, 4.999)];
+        int at = tree_add_link(s->t, parent, kind);
+        random_body(s, &s->t->link[at]);
+        if (kind == TREE_REVOLUTE || kind == TREE_PRISMATIC) {
+            s->t->lower[s->t->link[at].v] = -0.5;
+            s->t->upper[s->t->link[at].v] = 0.7;
+        }
+    }
+}
+
+static void ready(world *s)
+{
+    tree *t = s->t;
+    t->numbers = tree_joint_number(t, TREE_JOINT_NUMBERS, 0);
+    assert_true(t->nq < DOFS && t->numbers < 1000);
+    random_numbers(s);
+    assert_true(tree_contacts(t));
+    s->m = motion_create(&s->room, t);
+    assert_non_null(s->m);
+    s->w = motion_work(s->m);
+    random_state(s);
+}
+
+/* M a + bias = tau for what forward dynamics returns, in random trees. */
+static void forward_against_inverse(void **state)
+{
+    static const tree_joint roots[] = {TREE_FREE, TREE_REVOLUTE, TREE_SPHERICAL, TREE_FIXED, TREE_PRISMATIC};
+    for (uint64_t key = 0; key < 10; key++) {
+        world s;
+        double a[DOFS], zero[DOFS] = {0}, bias[DOFS], full[DOFS], M[DOFS * DOFS];
+        open_world(&s, key + 1, LINKS, roots[key % 5]);
+        ready(&s);
+        for (int k = TREE_GLOBALS + TREE_LINK_NUMBERS * s.t->links; k < s.t->numbers; k++) {
+            s.t->number[k] =
+                k >= tree_joint_number(s.t, TREE_ARMATURE, 0) && k < tree_joint_number(s.t, TREE_GAIN, 0)
+                    ? 0.1
+                    : 0;
+        }
+        s.t->number[TREE_LIMIT_STIFFNESS] = s.t->number[TREE_LIMIT_DAMPING] = 0;
+        tree_forward(s.t, s.w, s.q, s.v, &(tree_input){.tau = s.tau}, a);
+        assert_int_equal(tree_singular(s.t, s.w), -1);
+        tree_inverse(s.t, s.w, s.q, s.v, a, full);
+        tree_inverse(s.t, s.w, s.q, s.v, zero, bias);
+        tree_mass_matrix(s.t, s.w, s.q, M);
+        for (int i = 0; i < s.t->nv; i++) {
+            double sum = bias[i] - s.tau[i];
+            for (int j = 0; j < s.t->nv; j++) {
+                sum += M[i * s.t->nv + j] * a[j];
+            }
+            assert_near(sum, 0, 1e-10);
+            assert_near(full[i], s.tau[i], 1e-10);
+        }
+        ds_memory_free(&s.room);
+    }
+}
+
+/* Two links that turn about y, from the hanging position; equations of the textbooks in absolute angles. */
+static void double_pendulum(void **state)
+{
+    world s;
+    const double m1 = 1.3, m2 = 0.7, L = 0.9, c1 = 0.4, c2 = 0.35, I1 = 0.08, I2 = 0.05, g = 9.81;
+    memset(&s, 0, sizeof s);
+    s.t = tree_create(&s.room, 4);
+    for (int i = 0; i < 2; i++) {
+        tree_link *l = &s.t->link[tree_add_link(s.t, i - 1, TREE_REVOLUTE)];
+        l->axis[1] = 1;
+        l->axis[2] = 0;
+        l->mass = i ? m2 : m1;
+        l->offset[2] = i ? -L : 0;
+        l->centre[2] = i ? -c2 : -c1;
+        l->inertia[0] = l->inertia[4] = l->inertia[8] = i ? I2 : I1;
+    }
+    ready(&s);
+    memset(s.t->number, 0, (size_t)s.t->numbers * sizeof(double));
+    s.t->number[TREE_GRAVITY + 2] = -g;
+    for (int i = 0; i < 2; i++) {
+        s.t->number[tree_link_number(s.t, TREE_MASS, i)] =
+            s.t->number[tree_link_number(s.t, TREE_LENGTH, i)] = 1;
+    }
+    double a[2], th1 = 0.7, th2 = -1.9, w1 = 2.1, w2 = -0.4;
+    tree_forward(s.t, s.w, (double[2]){th1, th2 - th1}, (double[2]){w1, w2 - w1}, &(tree_input){0}, a);
+    double m11 = I1 + m1 * c1 * c1 + m2 * L * L, m22 = I2 + m2 * c2 * c2, k = m2 * L * c2, d = th1 - th2;
+    double r1 = -k * sin(d) * w2 * w2 - (m1 * c1 + m2 * L) * g * sin(th1);
+    double r2 = k * sin(d) * w1 * w1 - m2 * c2 * g * sin(th2), m12 = k * cos(d), det = m11 * m22 - m12 * m12;
+    assert_near(a[0], (m22 * r1 - m12 * r2) / det, 1e-12);
+    assert_near(a[0] + a[1], (m11 * r2 - m12 * r1) / det, 1e-12);
+    ds_memory_free(&s.room);
+}
+
+/* Without gravity and dampers a free tree keeps its momenta, and its energy to the order of the method. */
+static void conserved(void **state)
+{
+    world s;
+    open_world(&s, 40, 6, TREE_FREE);
+    ready(&s);
+    memset(s.t->number, 0, TREE_GLOBALS * sizeof(double));
+    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, (size_t)(6 * s.t->nv) * sizeof(double));
+    double start_q[DOFS], start_v[DOFS], error[2][2];
+    memcpy(start_q, s.q, sizeof start_q);
+    memcpy(start_v, s.v, sizeof start_v);
+    for (int rule = 0; rule < 2; rule++) {
+        for (int fine = 0; fine < 2; fine++) {
+            double x[3], v[3], L[3], x1[3], v1[3], L1[3], h = fine ? 0.0025 : 0.005, e0, last;
+            memcpy(s.q, start_q, sizeof s.q);
+            memcpy(s.v, start_v, sizeof s.v);
+            tree_place(s.t, s.w, s.q, s.v);
+            e0 = tree_energy(s.t, s.w, s.q, s.v);
+            tree_centre(s.t, s.w, x, v, L);
+            for (int n = 0; n < (fine ? 400 : 200); n++) {
+                motion_step(s.t, s.m, (motion_rule)rule, h, &(tree_input){0}, s.q, s.v, s.q, s.v);
+            }
+            tree_place(s.t, s.w, s.q, s.v);
+            last = tree_energy(s.t, s.w, s.q, s.v);
+            tree_centre(s.t, s.w, x1, v1, L1);
+            error[rule][fine] = fabs(last - e0) / fabs(e0);
+            double tolerance = rule == MOTION_RK4 ? 1e-6 : 0.05;
+            for (int k = 0; k < 3; k++) {
+                assert_near(v1[k], v[k], tolerance);
+                assert_near(L1[k], L[k], tolerance);
+                assert_near(x1[k], x[k] + v[k], tolerance);
+            }
+        }
+    }
+    assert_true(error[MOTION_EULER][1] < 0.7 * error[MOTION_EULER][0] && error[MOTION_EULER][1] < 0.02);
+    assert_true(error[MOTION_RK4][1] < 1e-6);
+    ds_memory_free(&s.room);
+}
+
+/* J v is the velocity of a point, and its change is that of the position. */
+static void jacobians(void **state)
+{
+    world s;
+    open_world(&s, 50, 12, TREE_FREE);
+    ready(&s);
+    const double at[3] = {0.1, -0.2, 0.3}, eps = 1e-6;
+    for (int i = 0; i < s.t->links; i++) {
+        double J[3 * DOFS], x[3], v[3], next[2][3], none[3], q[DOFS];
+        tree_place(s.t, s.w, s.q, s.v);
+        tree_point(s.t, s.w, i, at, x, v);
+        tree_jacobian(s.t, s.w, i, at, J);
+        for (int side = 0; side < 2; side++) {
+            motion_move(s.t, s.q, side ? eps : -eps, s.v, q);
+            tree_place(s.t, s.w, q, NULL);
+            tree_point(s.t, s.w, i, at, next[side], none);
+        }
+        for (int r = 0; r < 3; r++) {
+            assert_near(differences_dot((size_t)s.t->nv, J + r * s.t->nv, s.v), v[r], 1e-12);
+            assert_near((next[1][r] - next[0][r]) / (2 * eps), v[r], 1e-8);
+        }
+    }
+    ds_memory_free(&s.room);
+}
+
+/* ---- derivatives of steps ---- */
+
+/* The change of a state in the space of the velocities: the logarithm for quaternions near each other. */
+static void difference_of(const tree *t, const double *from, const double *to, double *out)
+{
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int turn = l->kind == TREE_SPHERICAL ? 0 : l->kind == TREE_FREE ? 3 : l->nv;
+        for (int k = 0; k < turn; k++) {
+            out[l->v + k] = to[l->q + k] - from[l->q + k];
+        }
+        if (turn < l->nv) {
+            const double *a = from + l->q + turn, *b = to + l->q + turn;
+            double *d = out + l->v + turn, sine = 0;
+            for (int k = 0; k < 3; k++) {
+                int m = (k + 1) % 3, n = (k + 2) % 3;
+                d[k] = a[0] * b[1 + k] - b[0] * a[1 + k] - (a[1 + m] * b[1 + n] - a[1 + n] * b[1 + m]);
+                sine += d[k] * d[k];
+            }
+            sine = sqrt(sine);
+            for (int k = 0; k < 3; k++) {
+                d[k] *= sine > 1e-12 ? 2 * asin(sine) / sine : 2;
+            }
+        }
+    }
+}
+
+static double run_loss(world *s, motion_rule rule, double h, int contact, const double *x_dot, double eps,
+                       const double *weight, double *q_out, double *v_out)
+{
+    tree *t = s->t;
+    int nv = t->nv;
+    double q[DOFS], v[DOFS], tau[DOFS], target[DOFS], sum = 0, d[DOFS];
+    motion_move(t, s->q, eps, x_dot, q);
+    for (int j = 0; j < nv; j++) {
+        v[j] = s->v[j] + eps * x_dot[nv + j];
+        tau[j] = s->tau[j] + eps * x_dot[2 * nv + j];
+        target[j] = s->target[j] + eps * x_dot[3 * nv + j];
+    }
+    for (int k = 0; k < t->numbers; k++) {
+        t->number[k] = s->number[k] + eps * x_dot[4 * nv + k];
+    }
+    motion_step(t, s->m, rule, h, &(tree_input){.tau = tau, .target = target, .contact = contact}, q, v, q,
+                v);
+    memcpy(t->number, s->number, (size_t)t->numbers * sizeof(double));
+    if (eps == 0) {
+        memcpy(q_out, q, sizeof q);
+        memcpy(v_out, v, sizeof v);
+    }
+    difference_of(t, q_out, q, d);
+    for (int j = 0; j < nv; j++) {
+        sum += weight[j] * d[j] + weight[nv + j] * (v[j] - v_out[j]);
+    }
+    return sum;
+}
+
+/* Adjoint, tangent and central difference along a random direction of state, inputs and all numbers. */
+static void check_point(world *s, motion_rule rule, double h, int contact, double tolerance)
+{
+    enum { ALL = 4 * DOFS + 1000 };
+    static double x_dot[ALL], weight[2 * DOFS], q_end[DOFS], v_end[DOFS], number_bar[1000];
+    tree *t = s->t;
+    int nv = t->nv;
+    size_t n = (size_t)(4 * nv + t->numbers);
+    memcpy(s->number, t->number, sizeof *s->number * (size_t)t->numbers);
+    differences_random(s->key++, n, x_dot);
+    differences_random(s->key++, (size_t)(2 * nv), weight);
+    for (size_t k = (size_t)(4 * nv); k < n; k++) {
+        x_dot[k] *= 0.1 * fabs(s->number[k - (size_t)(4 * nv)]);
+    }
+    run_loss(s, rule, h, contact, x_dot, 0, weight, q_end, v_end);
+    double quotient[2];
+    for (int fine = 0; fine < 2; fine++) {
+        double eps = fine ? 1e-5 : 2e-5;
+        quotient[fine] = (run_loss(s, rule, h, contact, x_dot, eps, weight, q_end, v_end) -
+                          run_loss(s, rule, h, contact, x_dot, -eps, weight, q_end, v_end)) /
+                         (2 * eps);
+    }
+    double expected = (4 * quotient[1] - quotient[0]) / 3;
+
+    double q_bar[DOFS], v_bar[DOFS], tau_bar[DOFS] = {0}, target_bar[DOFS] = {0};
+    const tree_input in = {.tau = s->tau, .target = s->target, .contact = contact};
+    memset(number_bar, 0, sizeof number_bar);
+    memcpy(q_bar, weight, sizeof(double) * (size_t)nv);
+    memcpy(v_bar, weight + nv, sizeof(double) * (size_t)nv);
+    motion_adjoint(t, s->m, rule, h, &in, s->q, s->v, q_bar, v_bar,
+                   &(tree_bar){.tau = tau_bar, .target = target_bar, .number = number_bar});
+    size_t m = (size_t)nv;
+    double adjoint = differences_dot(m, q_bar, x_dot) + differences_dot(m, v_bar, x_dot + nv) +
+                     differences_dot(m, tau_bar, x_dot + 2 * nv) +
+                     differences_dot(m, target_bar, x_dot + 3 * nv) +
+                     differences_dot((size_t)t->numbers, number_bar, x_dot + 4 * nv);
+
+    double q_dot[DOFS], v_dot[DOFS];
+    memcpy(q_dot, x_dot, sizeof(double) * m);
+    memcpy(v_dot, x_dot + nv, sizeof(double) * m);
+    motion_tangent(t, s->m, rule, h, &in, s->q, s->v,
+                   &(tree_bar){.q = q_dot,
+                               .v = v_dot,
+                               .tau = x_dot + 2 * nv,
+                               .target = x_dot + 3 * nv,
+                               .number = x_dot + 4 * nv});
+    double tangent = differences_dot(m, q_dot, weight) + differences_dot(m, v_dot, weight + nv);
+    double scale = fmax(1, fabs(expected));
+    assert_near(adjoint, tangent, 1e-11 * scale);
+    assert_near(adjoint, expected, tolerance * scale);
+}
+
+static void derivatives_without_contact(void **state)
+{
+    static const tree_joint roots[] = {TREE_FREE, TREE_REVOLUTE, TREE_SPHERICAL, TREE_FIXED};
+    for (uint64_t key = 0; key < POINTS; key++) {
+        world s;
+        open_world(&s, 100 + key, 8, roots[key % 4]);
+        ready(&s);
+        check_point(&s, key % 2 ? MOTION_RK4 : MOTION_EULER, 0.01, 0, 1e-7);
+        ds_memory_free(&s.room);
+    }
+}
+
+/* Links with solids of every form, which interpenetrate each other and the ground. */
+static void derivatives_with_contact(void **state)
+{
+    int touching = 0, none;
+    double force;
+    for (uint64_t key = 0; key < POINTS; key++) {
+        world s;
+        open_world(&s, 300 + key, 5, TREE_FREE);
+        for (int i = 0; i < 5; i++) {
+            static const tree_form forms[] = {TREE_SPHERE, TREE_CAPSULE, TREE_BOX, TREE_CYLINDER};
+            tree_shape *shape = &s.t->shape[tree_add_shape(s.t, i, forms[(i + (int)key) % 4])];
+            random_turn(&s, shape->rotation);
+            for (int k = 0; k < 3; k++) {
+                shape->size[k] = uniform(&s, 0.1, 0.25);
+                shape->at[k] = uniform(&s, -0.2, 0.2);
+            }
+        }
+        tree_shape *ground = &s.t->shape[tree_add_shape(s.t, -1, TREE_PLANE)];
+        random_turn(&s, ground->rotation);
+        ready(&s);
+        tree_forward(s.t, s.w, s.q, s.v, &(tree_input){.contact = 1}, NULL);
+        none = tree_touching(s.w, &force);
+        touching += none > 0;
+        check_point(&s, key % 2 ? MOTION_RK4 : MOTION_EULER, 0.001, 1, 1e-5);
+        ds_memory_free(&s.room);
+    }
+    assert_true(touching > POINTS / 2);
+}
+
+/* A ball on the ground sinks in until the contact carries it, and slides to a stop within the distance of
+ * Coulomb's law. */
+static void resting_and_sliding(void **state)
+{
+    world s;
+    memset(&s, 0, sizeof s);
+    s.t = tree_create(&s.room, 4);
+    tree_link *l = &s.t->link[tree_add_link(s.t, -1, TREE_FREE)];
+    l->mass = 2;
+    l->inertia[0] = l->inertia[4] = l->inertia[8] = 1e6; /* it does not roll */
+    s.t->shape[tree_add_shape(s.t, 0, TREE_SPHERE)].size[0] = 0.1;
+    tree_add_shape(s.t, -1, TREE_PLANE);
+    ready(&s);
+    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, sizeof(double) * 6 * 6);
+    memcpy(s.t->number, (double[]){0, 0, -10, 1e5, 20, 0.5}, 6 * sizeof(double));
+    for (int k = 0; k < 2; k++) {
+        s.t->number[TREE_GLOBALS + k] = 1;
+    }
+    s.t->slip = 1e-3;
+    double q[7] = {0, 0, 0.1, 1, 0, 0, 0}, v[6] = {2}, force;
+    for (int n = 0; n < 20000; n++) {
+        motion_step(s.t, s.m, MOTION_EULER, 1e-4, &(tree_input){.contact = 1}, q, v, q, v);
+    }
+    assert_int_equal(tree_touching(s.w, &force), 1);
+    assert_near(force, 20, 1e-6);
+    assert_near(q[2], 0.1 - pow(20 / 1e5, 2.0 / 3), 1e-8);
+    assert_near(q[0], 2.0 * 2.0 / (2 * 0.5 * 10), 0.02);
+    assert_near(v[0], 0, 1e-5);
+    ds_memory_free(&s.room);
+}
+
+/* A joint that moves no inertia is found. */
+static void no_inertia(void **state)
+{
+    world s;
+    open_world(&s, 700, 2, TREE_REVOLUTE);
+    int last = tree_add_link(s.t, 1, TREE_REVOLUTE);
+    ready(&s);
+    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, sizeof(double) * (size_t)(6 * s.t->nv));
+    tree_forward(s.t, s.w, s.q, s.v, &(tree_input){0}, NULL);
+    assert_int_equal(tree_singular(s.t, s.w), last);
+    ds_memory_free(&s.room);
+}
+
+RUN_TESTS(forward_against_inverse, double_pendulum, conserved, jacobians, derivatives_without_contact,
+          derivatives_with_contact, resting_and_sliding, no_inertia)
