@@ -5,6 +5,7 @@
 
 #include "config/npy.h"
 #include "engines/data/recording.h"
+#include "engines/physics/articulated/robot.h"
 #include "engines/physics/cloth/trajectory.h"
 #include "engines/physics/fem/model.h"
 #include "engines/physics/fem/read.h"
@@ -323,5 +324,22 @@ int fuzz_tetgen(const uint8_t *data, size_t size)
     const size_t node_size = cut ? (size_t)(cut - node) : size, skip = node_size + (cut != NULL);
     int status = fem_parse_tetgen(&m, node, node_size, "a.node", node + skip, size - skip, "a.ele", error);
     fuzz_check_mesh(status, &m, error);
+    return 0;
+}
+
+/* ---- robots ---- */
+
+int fuzz_robot(const uint8_t *data, size_t size)
+{
+    ds_memory room = {0};
+    robot r;
+    char error[ROBOT_ERROR];
+    int failed = robot_parse(&room, (const char *)data, size, "input", &(robot_options){0}, &r, error);
+    FUZZ_REQUIRE(failed == 0 || (error[0] != '\0' && strchr(error, '\n') == NULL));
+    for (int i = 0; failed == 0 && i < r.tree->links; i++) {
+        const tree_link *l = &r.tree->link[i];
+        FUZZ_REQUIRE(l->parent < i && l->mass >= 0 && isfinite(l->mass) && isfinite(l->axis[0]));
+    }
+    ds_memory_free(&room);
     return 0;
 }

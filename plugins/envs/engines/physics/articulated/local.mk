@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Robots: trees of rigid bodies with joints and contact (tree), their motion (motion).
+# Robots: trees of rigid bodies with joints and contact (tree), their motion (motion); files (robot, urdf, mjcf).
 noinst_LTLIBRARIES += %D%/libarticulated.la
+%C%_libarticulated_la_CPPFLAGS = $(AM_CPPFLAGS) $(EXPAT_CFLAGS)
 %C%_libarticulated_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la
+%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la $(EXPAT_LIBS)
 %C%_libarticulated_la_SOURCES = \
+	%D%/mjcf.c \
 	%D%/motion.c \
 	%D%/motion.h \
+	%D%/robot.c \
+	%D%/robot.h \
+	%D%/robot_parts.h \
 	%D%/tree.c \
-	%D%/tree.h
+	%D%/tree.h \
+	%D%/urdf.c

@@ -13,6 +13,7 @@ enum { STAGES = 4 };
 struct motion {
     tree_work *work;
     double *q[STAGES], *v[STAGES], *a[STAGES]; /* of the stages */
+    double *u[STAGES], *u_bar[STAGES];         /* rates of the positions: see rates() */
     double *rate, *a_bar, *rate_bar, *q_sum, *v_sum;
     double *q_bar[STAGES], *v_bar[STAGES];
 };
@@ -27,7 +28,9 @@ motion *motion_create(ds_memory *m, const tree *t)
     s->work = tree_work_create(m, t);
     for (int k = 0; k < STAGES; k++) {
         s->q[k] = ds_memory_doubles(m, (size_t)t->nq + 1);
-        ds_memory_each(m, nv, (double **const[]){&s->v[k], &s->a[k], &s->q_bar[k], &s->v_bar[k], NULL});
+        ds_memory_each(
+            m, nv,
+            (double **const[]){&s->v[k], &s->a[k], &s->q_bar[k], &s->v_bar[k], &s->u[k], &s->u_bar[k], NULL});
     }
     ds_memory_each(m, nv, (double **const[]){&s->rate, &s->a_bar, &s->rate_bar, &s->q_sum, &s->v_sum, NULL});
     return m->failed ? NULL : s;
@@ -132,11 +135,83 @@ static void move_dot(const tree *t, double scale, const double *v, const double 
     }
 }
 
+/* ---- rates of the positions ---- */
+
+/* u = v, but for a turn r = c before of a quaternion since the start of the step, u is the rate of the rotation
+ * vector: the series of the inverse of J(r) up to r^2, which is enough for order 4 (Munthe-Kaas, 1998). */
+static void rates(const tree *t, double c, const double *before, const double *v, double *u)
+{
+    memcpy(u, v, (size_t)t->nv * sizeof *u);
+    for (int i = 0; before && i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        if (l->nv < 3) {
+            continue;
+        }
+        int at = l->v + l->nv - 3;
+        const double r[3] = {c * before[at], c * before[at + 1], c * before[at + 2]};
+        double once[3], twice[3];
+        vec3_cross(r, v + at, once);
+        vec3_cross(r, once, twice);
+        vec3_add_scaled(u + at, 0.5, once);
+        vec3_add_scaled(u + at, 1.0 / 12, twice);
+    }
+}
+
+/* Adds the derivatives of rates() by v and before. */
+static void rates_bar(const tree *t, double c, const double *before, const double *v, const double *u_bar,
+                      double *v_bar, double *before_bar)
+{
+    for (int j = 0; j < t->nv; j++) {
+        v_bar[j] += u_bar[j];
+    }
+    for (int i = 0; before && i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        if (l->nv < 3) {
+            continue;
+        }
+        int at = l->v + l->nv - 3;
+        const double r[3] = {c * before[at], c * before[at + 1], c * before[at + 2]}, *b = u_bar + at;
+        double once[3], twice[3], part[3];
+        vec3_cross(r, b, once);
+        vec3_cross(r, once, twice);
+        vec3_add_scaled(v_bar + at, -0.5, once);
+        vec3_add_scaled(v_bar + at, 1.0 / 12, twice);
+        vec3_cross(v + at, b, part);
+        vec3_add_scaled(before_bar + at, 0.5 * c, part);
+        vec3_cross(v + at, once, part); /* once = -b x r */
+        vec3_add_scaled(before_bar + at, -c / 12, part);
+        vec3_cross(r, v + at, once);
+        vec3_cross(once, b, part);
+        vec3_add_scaled(before_bar + at, c / 12, part);
+    }
+}
+
+static void rates_dot(const tree *t, double c, const double *before, const double *v,
+                      const double *before_dot, const double *v_dot, double *u_dot)
+{
+    rates(t, c, before, v_dot, u_dot);
+    for (int i = 0; before && i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        if (l->nv < 3) {
+            continue;
+        }
+        int at = l->v + l->nv - 3;
+        double once[3], once_dot[3], part[3];
+        vec3_cross(before + at, v + at, once);
+        vec3_cross(before_dot + at, v + at, once_dot);
+        vec3_add_scaled(u_dot + at, 0.5 * c, once_dot);
+        vec3_cross(before_dot + at, once, part);
+        vec3_add_scaled(u_dot + at, c * c / 12, part);
+        vec3_cross(before + at, once_dot, part);
+        vec3_add_scaled(u_dot + at, c * c / 12, part);
+    }
+}
+
 /* ---- steps ---- */
 
 static const double ahead[STAGES] = {0, 0.5, 0.5, 1}, weight[STAGES] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
-/* The stages of the Runge-Kutta step, and the mean velocity in s->rate. */
+/* The stages of the Runge-Kutta step, and the mean rate of the positions in s->rate. */
 static void run_stages(const tree *t, motion *s, double h, const tree_input *in, const double *q,
                        const double *v)
 {
@@ -147,11 +222,14 @@ static void run_stages(const tree *t, motion *s, double h, const tree_input *in,
         if (k == 0) {
             memcpy(s->q[0], q, (size_t)t->nq * sizeof *q);
         } else {
-            motion_move(t, q, c, s->v[k - 1], s->q[k]);
+            motion_move(t, q, c, s->u[k - 1], s->q[k]);
         }
         for (size_t j = 0; j < nv; j++) {
             s->v[k][j] = v[j] + (k ? c * s->a[k - 1][j] : 0);
-            s->rate[j] += weight[k] * s->v[k][j];
+        }
+        rates(t, c, k ? s->u[k - 1] : NULL, s->v[k], s->u[k]);
+        for (size_t j = 0; j < nv; j++) {
+            s->rate[j] += weight[k] * s->u[k][j];
         }
         tree_forward(t, s->work, s->q[k], s->v[k], in, s->a[k]);
     }
@@ -212,14 +290,17 @@ static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in
     memcpy(s->v_sum, v_bar, bytes);
     for (int k = 0; k < STAGES; k++) {
         for (size_t j = 0; j < nv; j++) {
-            s->v_bar[k][j] = weight[k] * s->rate_bar[j];
+            s->u_bar[k][j] = weight[k] * s->rate_bar[j];
         }
         memset(s->q_bar[k], 0, bytes);
+        memset(s->v_bar[k], 0, bytes);
     }
     /* s->rate_bar becomes the derivative by the acceleration of the stage before. */
     memset(s->rate_bar, 0, bytes);
     for (int k = STAGES - 1; k >= 0; k--) {
         double c = h * ahead[k];
+        rates_bar(t, c, k ? s->u[k - 1] : NULL, s->v[k], s->u_bar[k], s->v_bar[k],
+                  k ? s->u_bar[k - 1] : NULL);
         tree_forward(t, s->work, s->q[k], s->v[k], in, NULL);
         for (size_t j = 0; j < nv; j++) {
             s->a_bar[j] = h * weight[k] * v_bar[j] + s->rate_bar[j];
@@ -231,7 +312,7 @@ static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in
                                  .target = bar->target,
                                  .number = bar->number});
         if (k > 0) {
-            move_bar(t, c, s->v[k - 1], s->q_bar[k], s->q_sum, s->v_bar[k - 1]);
+            move_bar(t, c, s->u[k - 1], s->q_bar[k], s->q_sum, s->u_bar[k - 1]);
         }
         for (size_t j = 0; j < nv; j++) {
             s->v_sum[j] += s->v_bar[k][j];
@@ -281,12 +362,13 @@ void motion_tangent(const tree *t, motion *s, motion_rule rule, double h, const 
         if (k == 0) {
             memcpy(stage.q, dot->q, nv * sizeof *stage.q);
         } else {
-            move_dot(t, c, s->v[k - 1], dot->q, s->v_bar[k - 1], stage.q);
+            move_dot(t, c, s->u[k - 1], dot->q, s->u_bar[k - 1], stage.q);
         }
+        rates_dot(t, c, k ? s->u[k - 1] : NULL, s->v[k], k ? s->u_bar[k - 1] : NULL, stage.v, s->u_bar[k]);
         tree_forward(t, s->work, s->q[k], s->v[k], &at, NULL);
         tree_tangent(t, s->work, &stage, s->a_bar);
         for (size_t j = 0; j < nv; j++) {
-            s->rate_bar[j] += weight[k] * stage.v[j];
+            s->rate_bar[j] += weight[k] * s->u_bar[k][j];
             s->v_sum[j] += weight[k] * s->a_bar[j];
         }
     }

@@ -8,7 +8,7 @@
 
 typedef enum motion_rule {
     MOTION_EULER, /* v' = v + h a(q, v), q' = q + h v'; dampers act on v' */
-    MOTION_RK4    /* a stage turns a quaternion of the start by its mean angular velocity */
+    MOTION_RK4    /* of order 4 for quaternions too */
 } motion_rule;
 
 typedef struct motion motion;

@@ -79,6 +79,7 @@ tree *tree_create(ds_memory *m, int room)
     t->shape = ds_memory_take(m, n, sizeof *t->shape);
     t->site = ds_memory_take(m, n, sizeof *t->site);
     t->start = ds_memory_doubles(m, 7 * n);
+    t->excluded = ds_memory_take(m, n, sizeof *t->excluded);
     t->lower = ds_memory_doubles(m, 6 * n);
     t->upper = ds_memory_doubles(m, 6 * n);
     t->numbers = TREE_GLOBALS + (int)n * (TREE_LINK_NUMBERS + 6 * TREE_JOINT_NUMBERS);
@@ -171,6 +172,12 @@ static int related(const tree *t, int a, int b)
     a = moving(t, a);
     b = moving(t, b);
     int up_a = a < 0 ? -1 : moving(t, t->link[a].parent), up_b = b < 0 ? -1 : moving(t, t->link[b].parent);
+    for (int k = 0; k < t->exclusions; k++) {
+        int first = moving(t, t->excluded[k][0]), second = moving(t, t->excluded[k][1]);
+        if ((first == a && second == b) || (first == b && second == a)) {
+            return 1;
+        }
+    }
     return a == b || (up_a == b && b >= 0) || (up_b == a && a >= 0);
 }
 
@@ -364,14 +371,14 @@ static void pose_of(const tree *t, const tree_work *w, int i, const double *q)
         mat3_mul(world, l->rotation, T);
     }
     if (l->kind == TREE_REVOLUTE) {
-        turn_about(T, l->axis, q[0], b->R);
+        turn_about(T, l->axis, q[0] - l->zero, b->R);
         mat3_apply(T, l->axis, axis);
         memcpy(b->S, axis, sizeof axis);
         vec3_cross(b->x, axis, b->S + 3);
     } else if (l->kind == TREE_PRISMATIC) {
         memcpy(b->R, T, sizeof T);
         mat3_apply(T, l->axis, axis);
-        vec3_add_scaled(b->x, q[0], axis);
+        vec3_add_scaled(b->x, q[0] - l->zero, axis);
         memset(b->S, 0, 3 * sizeof *b->S);
         memcpy(b->S + 3, axis, sizeof axis);
     } else if (l->kind == TREE_SPHERICAL) {

@@ -35,7 +35,8 @@ typedef struct tree_link {
     int parent; /* -1: the world */
     tree_joint kind;
     double rotation[9], offset[3]; /* of the joint in the frame of the parent; unused for a free joint */
-    double axis[3];                /* unit vector in the frame of the joint; revolute and prismatic joints */
+    double axis[3], zero;          /* revolute and prismatic: unit vector in the frame of the joint; position
+                                    * at which the link is at `rotation` and `offset` */
     double mass, centre[3];        /* kg; centre of mass in the frame of the link */
     double inertia[9];             /* kg m^2, about the centre of mass, axes of the link; symmetric */
     int q, v, nq, nv; /* first position and velocity, and their numbers: set by tree_add_link() */
@@ -108,10 +109,11 @@ typedef struct tree {
     tree_shape *shape;
     tree_site *site;
     tree_contact *contact;
-    double *number;        /* numbers of them */
-    double *start;         /* nq: positions of the model's file */
-    double *lower, *upper; /* nv: limits; -INFINITY, INFINITY: none */
-    double slip;           /* m/s, below which friction is proportional to the slip */
+    double *number;                 /* numbers of them */
+    double *start;                  /* nq: positions of the model's file */
+    double *lower, *upper;          /* nv: limits; -INFINITY, INFINITY: none */
+    int exclusions, (*excluded)[2]; /* pairs of links that do not meet; room of them */
+    double slip;                    /* m/s, below which friction is proportional to the slip */
     ds_memory *memory;
 } tree;
 

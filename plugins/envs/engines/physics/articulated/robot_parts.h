@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* robot_parts.h - what the readers of robots share: elements of a file, their numbers, errors, rotations, mass
+ * properties. After the first failure every function does nothing and returns 0. */
+#ifndef DS_ENGINES_ARTICULATED_ROBOT_PARTS_H
+#define DS_ENGINES_ARTICULATED_ROBOT_PARTS_H
+
+#include "engines/physics/articulated/robot.h"
+
+#include <diffsim/helper/fail.h>
+
+typedef struct robot_node {
+    const char *name, **attribute; /* name, value, name, value, ..., NULL */
+    int line;
+    struct robot_node *parent, *first, *last, *next;
+} robot_node;
+
+typedef struct robot_reader {
+    ds_memory *m;
+    robot *out;
+    const robot_options *options;
+    const char *file;
+    char *error;
+    int failed; /* 0, 1 = bad file, 2 = no memory */
+    int nodes;
+    double *joint[TREE_JOINT_NUMBERS]; /* numbers of the joints, by velocity: the tree gets them at the end */
+} robot_reader;
+
+/* The first element of a file; NULL after a failure. Entities and more than 20 000 elements are refused. */
+robot_node *robot_elements(robot_reader *in, const char *data, size_t size);
+
+/* Records the first failure: FILE:LINE: <element "name">: text. */
+DS_PRINTF(3, 4)
+void robot_fail(robot_reader *in, const robot_node *at, const char *format, ...);
+
+/* The value of an attribute, or NULL. */
+const char *robot_text(const robot_node *n, const char *attribute);
+/* The first child, or the next sibling, with this name; NULL. */
+robot_node *robot_child(const robot_node *n, const char *name);
+robot_node *robot_next(const robot_node *n, const char *name);
+
+/* Reads `least` to `most` finite numbers from a text and returns how many. */
+int robot_numbers(robot_reader *in, const robot_node *at, const char *attribute, const char *text, int least,
+                  int most, double *out);
+/* Reads `count` numbers of an attribute if it is there, and returns whether it is. */
+int robot_values(robot_reader *in, const robot_node *n, const char *attribute, int count, double *out);
+
+/* Copies a name; one that is too long is refused. */
+void robot_name(robot_reader *in, const robot_node *at, const char *from, char to[TREE_NAME]);
+
+/* The rotation about the axes `sequence` ("xyz": about the turned axes in this order, capital letters: about
+ * fixed ones) by three angles in radians. */
+void robot_euler(const double angle[3], const char *sequence, double R[9]);
+/* The rotation of a quaternion w x y z or of an axis, of any length except 0. */
+int robot_quaternion(const double q[4], double R[9]);
+void robot_axis_angle(const double axis[3], double angle, double R[9]);
+int robot_normalise(double v[3]);
+
+/* A mass with inertia about its centre, in the axes of the link, for sums. */
+typedef struct robot_mass {
+    double mass, centre[3], inertia[9];
+} robot_mass;
+
+/* Of a uniform solid; returns its volume. */
+double robot_solid(const tree_shape *s, double mass, robot_mass *out);
+void robot_add_mass(robot_mass *sum, const robot_mass *part);
+/* Sets the inertia of a link; refuses what no body can have. */
+void robot_set_mass(robot_reader *in, const robot_node *at, int link, const robot_mass *m);
+
+/* Refuses a file that does not exist. `folder` may be NULL. */
+void robot_mesh(robot_reader *in, const robot_node *at, const char *file, const char *folder, int collides);
+
+void robot_from_urdf(robot_reader *in, const robot_node *root);
+void robot_from_mjcf(robot_reader *in, const robot_node *root);
+
+#endif
