@@ -6,11 +6,14 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 %C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la $(EXPAT_LIBS)
 %C%_libarticulated_la_SOURCES = \
 	%D%/mjcf.c \
+	%D%/mjcf.h \
 	%D%/motion.c \
 	%D%/motion.h \
 	%D%/robot.c \
 	%D%/robot.h \
+	%D%/robot_parts.c \
 	%D%/robot_parts.h \
 	%D%/tree.c \
 	%D%/tree.h \
-	%D%/urdf.c
+	%D%/urdf.c \
+	%D%/urdf.h

@@ -137,8 +137,9 @@ static void move_dot(const tree *t, double scale, const double *v, const double 
 
 /* ---- rates of the positions ---- */
 
-/* u = v, but for a turn r = c before of a quaternion since the start of the step, u is the rate of the rotation
- * vector: the series of the inverse of J(r) up to r^2, which is enough for order 4 (Munthe-Kaas, 1998). */
+/* u = v, but for a turn r = c before of a quaternion since the start of the step, u is the rate of the
+ * rotation vector: the series of the inverse of J(r) up to r^2, which is enough for order 4 (Munthe-Kaas,
+ * 1998). */
 static void rates(const tree *t, double c, const double *before, const double *v, double *u)
 {
     memcpy(u, v, (size_t)t->nv * sizeof *u);

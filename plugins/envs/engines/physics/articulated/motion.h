@@ -17,8 +17,8 @@ typedef struct motion motion;
 motion *motion_create(ds_memory *m, const tree *t);
 tree_work *motion_work(motion *s);
 
-/* q[nq], v[nv] after a step of `h` seconds from q, v. `in` is constant in the step; its `implicit` is ignored.
- */
+/* q[nq], v[nv] after a step of `h` seconds from q, v. `in` is constant in the step; its `implicit` is
+ * ignored. */
 void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const double *q,
                  const double *v, double *q_next, double *v_next);
 

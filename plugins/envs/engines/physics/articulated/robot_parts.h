@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* robot_parts.h - what the readers of robots share: elements of a file, their numbers, errors, rotations, mass
- * properties. After the first failure every function does nothing and returns 0. */
+/* robot_parts.h - a robot, and what the readers of its files share: elements of a file, their numbers,
+ * errors, rotations, mass properties. After the first failure every function does nothing and returns 0. */
 #ifndef DS_ENGINES_ARTICULATED_ROBOT_PARTS_H
 #define DS_ENGINES_ARTICULATED_ROBOT_PARTS_H
 
-#include "engines/physics/articulated/robot.h"
+#include "engines/physics/articulated/tree.h"
 
 #include <diffsim/helper/fail.h>
+
+typedef struct robot_actuator {
+    char name[TREE_NAME];
+    int link; /* whose joint it drives */
+    double gear, gain,
+        rate_gain;       /* force = gear u - gain q - rate_gain v, u a force; or gear = gain / ratio */
+    int kind;            /* 0 motor, 1 position, 2 velocity */
+    double lower, upper; /* of u; -INFINITY, INFINITY: none */
+} robot_actuator;
+
+typedef struct robot_key {
+    char name[TREE_NAME];
+    double *q, *v, *u; /* nq, nv, actuators; NULL: not given */
+} robot_key;
+
+typedef struct robot {
+    tree *tree;
+    robot_actuator *actuator;
+    robot_key *key;
+    int actuators, keys;
+    double step; /* s; 0: not given */
+} robot;
+
+enum { ROBOT_ERROR = 400, ROBOT_PATH = 4096 };
+
+typedef struct robot_options {
+    int free_base;        /* URDF: the root moves freely instead of being fixed to the world */
+    int skip_meshes;      /* meshes are neither looked for nor refused */
+    const char *packages; /* folders of packages, separated by ':'; may be NULL */
+} robot_options;
+
+/* ---- elements of a file ---- */
 
 typedef struct robot_node {
     const char *name, **attribute; /* name, value, name, value, ..., NULL */
@@ -31,6 +63,9 @@ robot_node *robot_elements(robot_reader *in, const char *data, size_t size);
 /* Records the first failure: FILE:LINE: <element "name">: text. */
 DS_PRINTF(3, 4)
 void robot_fail(robot_reader *in, const robot_node *at, const char *format, ...);
+
+/* Zeros of the memory of the robot; NULL after a failure. */
+void *robot_take(robot_reader *in, size_t count, size_t size);
 
 /* The value of an attribute, or NULL. */
 const char *robot_text(const robot_node *n, const char *attribute);
@@ -68,8 +103,5 @@ void robot_set_mass(robot_reader *in, const robot_node *at, int link, const robo
 
 /* Refuses a file that does not exist. `folder` may be NULL. */
 void robot_mesh(robot_reader *in, const robot_node *at, const char *file, const char *folder, int collides);
-
-void robot_from_urdf(robot_reader *in, const robot_node *root);
-void robot_from_mjcf(robot_reader *in, const robot_node *root);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_robot.c - robots from URDF and MJCF: the models of this tree against values of MuJoCo, what the readers
- * make of each attribute, one line for every mistake. */
+/* test_robot.c - robots from URDF and MJCF: the models of this tree against values of MuJoCo, what the
+ * readers make of each attribute, one line for every mistake. */
 #include "engines/physics/articulated/motion.h"
 #include "engines/physics/articulated/robot.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tree.c - trees of rigid bodies: forward dynamics against mass matrix and inverse dynamics, a double
- * pendulum in closed form, energy and momentum, points; adjoint and tangent of steps, with and without contact,
- * against each other and against central differences at random points. */
+ * pendulum in closed form, energy and momentum, points; adjoint and tangent of steps, with and without
+ * contact, against each other and against central differences at random points. */
 #include "differences.h"
 #include "engines/kit/algebra/mat3.h"
 #include "engines/physics/articulated/motion.h"
