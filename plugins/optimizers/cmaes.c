@@ -257,7 +257,7 @@ static ds_status evaluate(cmaes *o)
     for (uint64_t k = 0, j = 0; k < lambda; k++) {
         for (uint64_t i = 0; i < o->n; i++, j++) {
             double u = 0.5 * (o->v[j] + 1), x = (1 - u) * p->lower[i] + u * p->upper[i];
-            o->point[j] = fmin(fmax(x, p->lower[i]), p->upper[i]);
+            o->point[j] = ds_box_clamp(x, p->lower[i], p->upper[i]);
         }
     }
     ds_evaluator_request request = {.count = lambda, .x = o->point, .loss = o->loss};
