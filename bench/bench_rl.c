@@ -9,6 +9,7 @@
 #include "rl.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,14 +160,34 @@ static void bench_critic(size_t width)
     free(w);
 }
 
-int main(void)
+/* Whether the row is wanted: all rows without arguments. */
+static bool wanted(int argc, char **argv, const char *row)
+{
+    bool found = argc < 2;
+    for (int i = 1; i < argc; i++) {
+        found |= strcmp(argv[i], row) == 0;
+    }
+    return found;
+}
+
+int main(int argc, char **argv)
 {
     openblas_set_num_threads(1);
     printf("OpenBLAS kernels: %s\n", openblas_get_corename());
-    bench_sac(256, "sac-256");
-    bench_sac(64, "sac-64");
-    bench_ppo();
-    bench_critic(64);
-    bench_critic(256);
+    if (wanted(argc, argv, "sac-256")) {
+        bench_sac(256, "sac-256");
+    }
+    if (wanted(argc, argv, "sac-64")) {
+        bench_sac(64, "sac-64");
+    }
+    if (wanted(argc, argv, "ppo")) {
+        bench_ppo();
+    }
+    if (wanted(argc, argv, "shac-64")) {
+        bench_critic(64);
+    }
+    if (wanted(argc, argv, "shac-256")) {
+        bench_critic(256);
+    }
     return 0;
 }

@@ -79,6 +79,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/rl/actor_critic.h \
 	%D%/methods/rl/mlp.c \
 	%D%/methods/rl/mlp.h \
+	%D%/methods/rl/mlp_lanes.h \
 	%D%/methods/rl/mlp_loops.c \
 	%D%/methods/rl/mlp_loops.h \
 	%D%/methods/rl/policy_file.c \

@@ -59,7 +59,8 @@ static double fold_far(double x)
     return fmin(fmax(y, -1), 1);
 }
 
-/* The same bits as fold_far() for |x| < 2, without branches that a random x would mispredict: the map is odd. */
+/* The same bits as fold_far() for |x| < 2, without branches that a random x would mispredict: the map is odd.
+ */
 static inline double fold(double x)
 {
     const double inner = 1 - margin, outer = 1 + margin;

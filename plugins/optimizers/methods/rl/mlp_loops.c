@@ -53,117 +53,14 @@ INLINE void relu_slope(size_t count, const float *restrict y, float *restrict d)
     }
 }
 
-/* The tiles of spread() stay in registers: compilers map such vectors to the registers of the processor. */
-typedef float lanes __attribute__((vector_size(64), aligned(4), may_alias));
-enum { LANES = 16, TILE = 4 };
+enum { SQUARE_PARTS = 16 }; /* of loop_squares() */
 
-INLINE void spread(size_t rows, size_t narrow, size_t width, const float *restrict x, const float *restrict w,
-                   const float *restrict b, const float *restrict gate, int relu, float *restrict y)
-{
-    for (size_t r = 0; r < rows; r++, x += narrow, y += width, gate = gate ? gate + width : NULL) {
-        size_t i = 0;
-        for (; i + TILE * LANES <= width; i += TILE * LANES) {
-            lanes sum[TILE] = {{0.0f}};
-            for (size_t k = 0; k < narrow; k++) {
-                const lanes *at = (const lanes *)(w + k * width + i);
-                for (int t = 0; t < TILE; t++) {
-                    sum[t] += x[k] * at[t];
-                }
-            }
-            for (int t = 0; t < TILE; t++) {
-                *(lanes *)(y + i + (size_t)t * LANES) = sum[t];
-            }
-        }
-        for (; i < width; i++) {
-            float sum = 0.0f;
-            for (size_t k = 0; k < narrow; k++) {
-                sum += x[k] * w[k * width + i];
-            }
-            y[i] = sum;
-        }
-        if (b) {
-            bias(1, width, b, relu, y);
-        }
-        if (gate) {
-            relu_slope(width, gate, y);
-        }
-    }
-}
-
-INLINE void gather(size_t rows, size_t narrow, size_t width, const float *restrict x, const float *restrict d,
-                   float *restrict g, float *restrict sum)
-{
-    if (narrow > 0) {
-        memset(g, 0, narrow * width * sizeof *g);
-    }
-    if (sum) {
-        memset(sum, 0, width * sizeof *sum);
-    }
-    for (size_t r = 0; r < rows; r++, d += width) {
-        for (size_t k = 0; k < narrow; k++) {
-            for (size_t i = 0; i < width; i++) {
-                g[k * width + i] += x[r * narrow + k] * d[i];
-            }
-        }
-        if (sum) {
-            for (size_t i = 0; i < width; i++) {
-                sum[i] += d[i];
-            }
-        }
-    }
-}
-
-typedef int int_lanes __attribute__((vector_size(64), aligned(4), may_alias));
-
-/* Macros, not functions: the instruction set decides how a vector is passed. */
-#define PICK(where, a, b) ((lanes)(((where) & (int_lanes)(a)) | (~(where) & (int_lanes)(b))))
-
-/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1), both in all lanes: otherwise a compiler makes a
- * scalar loop of it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
-INLINE void tanh_lanes(const float *from, float *to)
-{
-    const lanes x = *(const lanes *)(const void *)from;
-    const int_lanes bits = (int_lanes){0} + 0x7fffffff; /* all but the sign */
-    lanes a = (lanes)((int_lanes)x & bits);
-    a = PICK(a < 10.0f, a, (lanes){0} + 10.0f); /* NaN becomes 10, and itself again at the end */
-    const lanes z = a * a;
-    const lanes small =
-        ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) *
-             z -
-         3.33332819422e-1f) *
-            z * a +
-        a;
-    const lanes t = 2.0f * a;
-    const int_lanes whole = __builtin_convertvector(t * 1.44269504088896341f + 0.5f, int_lanes);
-    const lanes n = __builtin_convertvector(whole, lanes);
-    const lanes r = t - n * 0.693359375f + n * 2.12194440e-4f;
-    const lanes p =
-        ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
-         1.6666665459e-1f) *
-            r +
-        5.0000001201e-1f;
-    const lanes power = (lanes)((whole + 127) << 23);
-    const lanes e = (p * r * r + r + 1.0f) * power;
-    const lanes large = 1.0f - 2.0f / (e + 1.0f);
-    const lanes size = PICK(a < 0.625f, small, large);
-    const lanes y = (lanes)(((int_lanes)size & bits) | ((int_lanes)x & ~bits));
-    *(lanes *)(void *)to = PICK(x == x, y, x);
-}
-
-/* No restrict: x may be y. */
-INLINE void squash(size_t count, const float *x, float *y)
-{
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES) {
-        tanh_lanes(x + i, y + i);
-    }
-    if (i < count) {
-        float rest[LANES] = {0};
-        memcpy(rest, x + i, (count - i) * sizeof *x);
-        tanh_lanes(rest, rest);
-        memcpy(y + i, rest, (count - i) * sizeof *y);
-    }
-}
+#define LANES 4
+#include "methods/rl/mlp_lanes.h"
+#define LANES 8
+#include "methods/rl/mlp_lanes.h"
+#define LANES 16
+#include "methods/rl/mlp_lanes.h"
 
 /* c = 1 - b; with `slow` decays by c alone, b is not read: 1 - b is a rounded c. */
 INLINE void adam_steps(size_t count, int slow, float scale, float b1, float c1, float b2, float c2,
@@ -190,30 +87,6 @@ INLINE void adam_slow(size_t count, float scale, float c1, float c2, float rate,
                       const float *restrict g, float *restrict m, float *restrict v, float *restrict w)
 {
     adam_steps(count, 1, scale, 0.0f, c1, 0.0f, c2, rate, root, eps, g, m, v, w);
-}
-
-typedef double wide_lanes __attribute__((vector_size(128)));
-
-/* Lanes are added by halves, the upper one to the lower one. */
-INLINE void squares(size_t count, const float *restrict g, double *sum)
-{
-    double part[LANES] = {0};
-    wide_lanes all = {0};
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES) {
-        const wide_lanes d = __builtin_convertvector(*(const lanes *)(const void *)(g + i), wide_lanes);
-        all += d * d;
-    }
-    memcpy(part, &all, sizeof part);
-    for (size_t k = 0; i < count; i++, k++) {
-        part[k] += (double)g[i] * (double)g[i];
-    }
-    for (size_t half = LANES / 2; half > 0; half /= 2) {
-        for (size_t k = 0; k < half; k++) {
-            part[k] += part[half + k];
-        }
-    }
-    *sum = part[0];
 }
 
 INLINE void tanh_slope(size_t count, const float *restrict y, float *restrict d)
@@ -260,18 +133,18 @@ int loop_limit(int most)
     return widest();
 }
 
-#define VARIANTS(name, parameters, arguments)                                                                \
+#define VARIANTS_OF(name, parameters, arguments, portable, avx2, avx512)                                     \
     static void name##_portable parameters                                                                   \
     {                                                                                                        \
-        name arguments;                                                                                      \
+        portable arguments;                                                                                  \
     }                                                                                                        \
     __attribute__((target("avx2"))) static void name##_avx2 parameters                                       \
     {                                                                                                        \
-        name arguments;                                                                                      \
+        avx2 arguments;                                                                                      \
     }                                                                                                        \
     __attribute__((target(AVX512))) static void name##_avx512 parameters                                     \
     {                                                                                                        \
-        name arguments;                                                                                      \
+        avx512 arguments;                                                                                    \
     }                                                                                                        \
     void loop_##name parameters                                                                              \
     {                                                                                                        \
@@ -285,27 +158,33 @@ int loop_limit(int most)
     return 0;
 }
 
-#define VARIANTS(name, parameters, arguments)                                                                \
+#define VARIANTS_OF(name, parameters, arguments, portable, avx2, avx512)                                     \
     void loop_##name parameters                                                                              \
     {                                                                                                        \
-        name arguments;                                                                                      \
+        portable arguments;                                                                                  \
     }
 #endif
 
+/* Of a loop that the compiler turns into vectors, and of one that is written for each number of lanes. */
+#define VARIANTS(name, parameters, arguments) VARIANTS_OF(name, parameters, arguments, name, name, name)
+#define LANE_VARIANTS(name, parameters, arguments)                                                           \
+    VARIANTS_OF(name, parameters, arguments, name##_4, name##_8, name##_16)
+
 VARIANTS(bias, (size_t rows, size_t width, const float *b, int relu, float *y), (rows, width, b, relu, y))
 
-VARIANTS(spread,
-         (size_t rows, size_t narrow, size_t width, const float *x, const float *w, const float *b,
-          const float *gate, int relu, float *y),
-         (rows, narrow, width, x, w, b, gate, relu, y))
+LANE_VARIANTS(spread,
+              (size_t rows, size_t narrow, size_t width, const float *x, const float *w, const float *b,
+               const float *gate, int relu, float *y),
+              (rows, narrow, width, x, w, b, gate, relu, y))
 
-VARIANTS(gather,
-         (size_t rows, size_t narrow, size_t width, const float *x, const float *d, float *g, float *sum),
-         (rows, narrow, width, x, d, g, sum))
+LANE_VARIANTS(gather,
+              (size_t rows, size_t narrow, size_t width, const float *x, const float *d, float *g,
+               float *sum),
+              (rows, narrow, width, x, d, g, sum))
 
 VARIANTS(relu_slope, (size_t count, const float *y, float *d), (count, y, d))
 
-VARIANTS(squash, (size_t count, const float *x, float *y), (count, x, y))
+LANE_VARIANTS(squash, (size_t count, const float *x, float *y), (count, x, y))
 
 VARIANTS(adam,
          (size_t count, float scale, float b1, float b2, float rate, float root, float eps, const float *g,
@@ -317,7 +196,7 @@ VARIANTS(adam_slow,
           float *m, float *v, float *w),
          (count, scale, c1, c2, rate, root, eps, g, m, v, w))
 
-VARIANTS(squares, (size_t count, const float *g, double *sum), (count, g, sum))
+LANE_VARIANTS(squares, (size_t count, const float *g, double *sum), (count, g, sum))
 
 VARIANTS(tanh_slope, (size_t count, const float *y, float *d), (count, y, d))
 
