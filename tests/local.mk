@@ -252,6 +252,7 @@ short_scripts = \
 	%D%/cli/install/quickstart.sh \
 	%D%/cli/methods/recordings.sh \
 	%D%/cli/run.sh \
+	%D%/cli/scenes.sh \
 	%D%/layers.sh
 EXTRA_DIST += $(long_scripts) $(long_native_scripts) $(inner_scripts) $(short_scripts)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/docs_commands.awk \
@@ -323,6 +324,7 @@ wide_tests = \
 	%D%/cli/plugins/wild.sh \
 	%D%/cli/plugins/languages.sh \
 	%D%/cli/portable.sh \
+	%D%/cli/scenes.sh \
 	%D%/cli/store/stored.sh \
 	%D%/cli/methods/squares.sh
 wide_programs = \

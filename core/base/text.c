@@ -98,63 +98,6 @@ int ds_parse_seed(const char *text, uint64_t *out)
     return good;
 }
 
-/* ---- words ---- */
-
-/* Edits (insert, delete, change, swap of neighbours) between words of at most 63 characters: the restricted
- * distance of Damerau and Levenshtein. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = strlen(b), rows[3][64];
-    size_t *before = rows[0], *last = rows[1], *row = rows[2];
-    if (n > 63 || strlen(a) > 63) {
-        return SIZE_MAX;
-    }
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t *spare = before;
-        before = last;
-        last = row;
-        row = spare;
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t change = last[j - 1] + (a[i - 1] != b[j - 1]);
-            size_t gap = 1 + (row[j - 1] < last[j] ? row[j - 1] : last[j]);
-            row[j] = change < gap ? change : gap;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < row[j]) {
-                row[j] = before[j - 2] + 1;
-            }
-        }
-    }
-    return row[n];
-}
-
-const char *ds_nearest(const char *word, const char *const *known, size_t count)
-{
-    const char *best = NULL;
-    size_t best_distance = 3, length = strlen(word);
-
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, known[i]);
-        /* Two edits turn many short words into each other: that is not near. */
-        if (d < best_distance && 2 * d <= length) {
-            best_distance = d;
-            best = known[i];
-        }
-    }
-    for (size_t i = 0; best_distance == 3 && length >= 2 && i < count; i++) {
-        if (strncmp(known[i], word, length) == 0) {
-            if (best != NULL && strcmp(best, known[i]) != 0) {
-                return NULL;
-            }
-            best = known[i];
-        }
-    }
-    return best;
-}
-
 /* ---- shell ---- */
 
 void ds_text_choices(const char *word, const char *const *known, size_t count, char *out, size_t size)

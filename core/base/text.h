@@ -3,6 +3,7 @@
 #ifndef DS_BASE_TEXT_H
 #define DS_BASE_TEXT_H
 
+#include <diffsim/helper/nearest.h>
 #include <locale.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,10 +27,6 @@ double ds_strtod(const char *text, char **end);
 enum { DS_REAL_TEXT = 32 };
 const char *ds_real_text(double v, char out[DS_REAL_TEXT]);
 #define DS_TEXT_OF(v) ds_real_text((v), (char[DS_REAL_TEXT]){0})
-
-/* The known name nearest to `word` (edit distance at most 2 and at most half the length of the word), else
- * the only one that begins with `word`, else NULL. */
-const char *ds_nearest(const char *word, const char *const *known, size_t count);
 
 /* For an unknown word: "expected one of a, b, c; did you mean 'b'?". */
 void ds_text_choices(const char *word, const char *const *known, size_t count, char *out, size_t size);

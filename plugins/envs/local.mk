@@ -8,7 +8,7 @@ endif
 env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.la \
 	%D%/engines/ffi/libforeign.la %D%/engines/physics/chain/libchain.la %D%/engines/physics/contact/libcontact.la \
 	%D%/engines/physics/penalty/libpenalty.la %D%/engines/physics/cloth/libcloth.la %D%/engines/physics/mpm/libmpm.la \
-	$(mpm_variants)
+	%D%/engines/physics/mpm/libmpmscene.la $(mpm_variants)
 include %D%/engines/rendering/render/local.mk
 include %D%/engines/physics/fem/local.mk
 include %D%/engines/physics/control/local.mk
@@ -131,6 +131,12 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/physics/mpm/sim/tool.c \
 	%D%/engines/physics/mpm/sim/tool.h
 
+# Tasks from scene files.
+%C%_engines_physics_mpm_libmpmscene_la_LIBADD = %D%/engines/physics/mpm/libmpm.la %D%/engines/data/libscenefile.la
+%C%_engines_physics_mpm_libmpmscene_la_SOURCES = \
+	%D%/engines/physics/mpm/env/setup.c \
+	%D%/engines/physics/mpm/env/setup.h
+
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
 # Vectors wider than those of the set work too: everything is inlined, no vector is passed between files.
 # Fused multiply-add is part of avx2 and avx512, and of their results. The portable variants compute the bits of
@@ -199,7 +205,7 @@ EXTRA_LTLIBRARIES = %D%/engines/physics/mpm/libtasks.la
 # of its family (plasticine/, gradsim/, pendula/, neuralsim/).
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
-	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/pendulum.la \
+	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/particles.la %D%/pendulum.la \
 	%D%/pinball.la %D%/realtosim.la %D%/smoke.la %D%/swing.la
 %C%_assembly_la_SOURCES = %D%/plasticine/assembly.c
 %C%_assembly_la_LDFLAGS = $(plugin_link)
@@ -246,6 +252,9 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_fluid_la_SOURCES = %D%/plasticine/fluid.c
 %C%_fluid_la_LDFLAGS = $(plugin_link)
 %C%_fluid_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
+%C%_particles_la_SOURCES = %D%/plasticine/particles.c
+%C%_particles_la_LDFLAGS = $(plugin_link)
+%C%_particles_la_LIBADD = %D%/engines/physics/mpm/libmpmscene.la
 %C%_pendulum_la_LDFLAGS = $(plugin_link)
 %C%_pendulum_la_LIBADD = %D%/engines/kit/libkit.la
 %C%_pinball_la_LDFLAGS = $(plugin_link)

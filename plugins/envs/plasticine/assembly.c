@@ -4,16 +4,12 @@
 #include "engines/physics/mpm/env/env.h"
 
 /* The block stays in place and the lump lies on it: in the middle, or near a side or a corner. */
-static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, double x[3])
+static void vary(mpm_scene *scene, uint32_t variant)
 {
     static const double aside[MPM_TARGET_VARIANTS][2] = {
         {0.0, 0.0}, {-0.03, 0.0}, {0.03, 0.0}, {-0.02, 0.02}, {0.02, -0.02}};
-    (void)scene;
-    if (body == 1) {
-        x[0] += 0.3 + aside[variant - 1][0];
-        x[1] += 0.16;
-        x[2] += aside[variant - 1][1];
-    }
+    scene->bodies[1].aim =
+        (mpm_aim){.kind = MPM_AIM_SHIFT, .by = {0.3 + aside[variant - 1][0], 0.16, aside[variant - 1][1]}};
 }
 
 static const mpm_task assembly = {
@@ -34,7 +30,7 @@ static const mpm_task assembly = {
             .gravity = {0.0, -1.0, 0.0},
             .ground_friction = 100.0,
         },
-    .place = place,
+    .vary = vary,
 };
 
 static const ds_desc desc = {

@@ -3,7 +3,8 @@
  * (Huang et al. 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
-/* Centre and diameter of the plasticine ball at the start; the rigid balls hold it on either side. */
+/* Centre and diameter of the plasticine ball at the start; the rigid balls hold it on either side. The target
+ * is the same ball elsewhere. */
 static void vary(mpm_scene *scene, uint32_t variant)
 {
     static const double ball[MPM_TARGET_VARIANTS][4] = {
@@ -12,22 +13,16 @@ static void vary(mpm_scene *scene, uint32_t variant)
         {0.5953388885096601, 0.7803511669469463, 0.3652372561756634, 0.21518886629207218},
         {0.5608152006865512, 0.5151402950552514, 0.4707541125135959, 0.23144406058863135},
         {0.2958401778083163, 0.5385429137124296, 0.7461548784761765, 0.23726089169300607}};
-    const double *b = ball[variant - 1];
-    scene->bodies[0].size[0] = b[3] / 2.0;
-    for (int d = 0; d < 3; d++) {
-        scene->bodies[0].center[d] = b[d];
-        scene->tools[0].start.position[d] = b[d] - (d == 0 ? 0.1 : 0.0);
-        scene->tools[1].start.position[d] = b[d] + (d == 0 ? 0.1 : 0.0);
-    }
-}
-
-/* The same ball elsewhere. */
-static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, double x[3])
-{
     static const double goal[MPM_TARGET_VARIANTS][3] = {
         {0.8, 0.8, 0.8}, {0.27, 0.74, 0.2}, {0.79, 0.57, 0.2}, {0.58, 0.43, 0.78}, {0.63, 0.77, 0.67}};
+    const double *b = ball[variant - 1];
+    scene->bodies[0].size[0] = b[3] / 2.0;
+    scene->bodies[0].aim.kind = MPM_AIM_CENTER;
     for (int d = 0; d < 3; d++) {
-        x[d] += goal[variant - 1][d] - scene->bodies[body].center[d];
+        scene->bodies[0].center[d] = b[d];
+        scene->bodies[0].aim.by[d] = goal[variant - 1][d];
+        scene->tools[0].start.position[d] = b[d] - (d == 0 ? 0.1 : 0.0);
+        scene->tools[1].start.position[d] = b[d] + (d == 0 ? 0.1 : 0.0);
     }
 }
 
@@ -45,7 +40,6 @@ static const mpm_task move = {
             .ground_friction = 1.5,
         },
     .vary = vary,
-    .place = place,
 };
 
 static const ds_desc desc = {

@@ -3,10 +3,9 @@
  * intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
-#include <math.h>
-
 enum { POLE = 2 }; /* of the tools */
 
+/* The position of the pole. The target is the rope as a closed ring of the same cross-section around it. */
 static void vary(mpm_scene *scene, uint32_t variant)
 {
     static const double at[MPM_TARGET_VARIANTS][2] = {{0.3919300650726247, 0.4990770359432596},
@@ -16,20 +15,7 @@ static void vary(mpm_scene *scene, uint32_t variant)
                                                       {0.49333308965447087, 0.5946055392248519}};
     scene->tools[POLE].start.position[0] = at[variant - 1][0];
     scene->tools[POLE].start.position[2] = at[variant - 1][1];
-}
-
-/* The rope as a closed ring of the same cross-section around the pole: the position along the rope becomes an
- * angle. */
-static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, double x[3])
-{
-    const double pi = 3.14159265358979323846, mean_radius = 0.135;
-    const mpm_body *rope = &scene->bodies[body];
-    const double *pole = scene->tools[POLE].start.position;
-    double angle = 2.0 * pi * (x[0] - rope->center[0]) / rope->size[0];
-    double radius = mean_radius + x[2] - rope->center[2];
-    (void)variant;
-    x[0] = pole[0] + radius * sin(angle);
-    x[2] = pole[2] + radius * cos(angle);
+    scene->bodies[0].aim = (mpm_aim){.kind = MPM_AIM_RING, .tool = POLE, .radius = 0.135};
 }
 
 static const mpm_task rope = {
@@ -55,7 +41,6 @@ static const mpm_task rope = {
             .ground_friction = 0.3,
         },
     .vary = vary,
-    .place = place,
 };
 
 static const ds_desc desc = {

@@ -3,10 +3,12 @@
  * (Huang et al. 2021) with a few intervals of constant velocity as decision variables. */
 #include "engines/physics/mpm/env/env.h"
 
+#include <string.h>
+
 enum { CUBES = 3 };
 
 /* The same cubes elsewhere, in the air. */
-static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, double x[3])
+static void vary(mpm_scene *scene, uint32_t variant)
 {
     static const double goal[MPM_TARGET_VARIANTS][CUBES][3] = {
         {{0.2, 0.2, 0.5}, {0.63, 0.34, 0.2}, {0.8, 0.2, 0.2}},
@@ -14,8 +16,9 @@ static void place(const mpm_scene *scene, uint32_t variant, uint32_t body, doubl
         {{0.37, 0.2, 0.2}, {0.42, 0.47, 0.33}, {0.8, 0.36, 0.29}},
         {{0.51, 0.45, 0.52}, {0.61, 0.24, 0.63}, {0.8, 0.2, 0.7}},
         {{0.57, 0.2, 0.59}, {0.75, 0.21, 0.53}, {0.85, 0.21, 0.53}}};
-    for (int d = 0; d < 3; d++) {
-        x[d] += goal[variant - 1][body][d] - scene->bodies[body].center[d];
+    for (int b = 0; b < CUBES; b++) {
+        scene->bodies[b].aim.kind = MPM_AIM_CENTER;
+        memcpy(scene->bodies[b].aim.by, goal[variant - 1][b], sizeof goal[variant - 1][b]);
     }
 }
 
@@ -38,7 +41,7 @@ static const mpm_task triplemove = {
             .gravity = {0.0, -1.0, 0.0},
             .ground_friction = 1.5,
         },
-    .place = place,
+    .vary = vary,
 };
 
 static const ds_desc desc = {

@@ -8,3 +8,11 @@ env_engine_libs += %D%/librecording.la
 	%D%/recorded.h \
 	%D%/recording.c \
 	%D%/recording.h
+
+# Scene files.
+env_engine_libs += %D%/libscenefile.la
+%C%_libscenefile_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS)
+%C%_libscenefile_la_LIBADD = $(INIH_LIBS)
+%C%_libscenefile_la_SOURCES = \
+	%D%/scene_file.c \
+	%D%/scene_file.h

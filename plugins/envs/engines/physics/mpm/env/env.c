@@ -233,8 +233,8 @@ static const component moves[MPM_MAX_ACTION] = {{"x", "m/step"},    {"y", "m/ste
                                                 {"close", "m/step"}};
 static const component rolls[3] = {{"roll", "rad/step"}, {"turn", "rad/step"}, {"lift", "m/step"}};
 
-/* "ball", or "ball1", "ball2" ... if several tools move. */
-static void name_tool(const mpm_scene *scene, uint32_t tool, char out[DS_MAX_NAME + 1])
+/* "ball", or "ball1", "ball2" ... if several tools move; or the tool's own name. */
+static void name_tool(const mpm_scene *scene, uint32_t tool, const char *own, char out[DS_MAX_NAME + 1])
 {
     static const char *const names[] = {
         [MPM_SPHERE] = "ball", [MPM_CAPSULE] = "pen",     [MPM_CYLINDER] = "cylinder", [MPM_TORUS] = "ring",
@@ -245,7 +245,9 @@ static void name_tool(const mpm_scene *scene, uint32_t tool, char out[DS_MAX_NAM
         number = t == tool ? moved : number;
     }
     const char *name = names[scene->tools[tool].shape];
-    if (moved > 1) {
+    if (own) {
+        ds_env_variable_put(out, "%s", own);
+    } else if (moved > 1) {
         ds_env_variable_put(out, "%s%u", name, number);
     } else {
         ds_env_variable_put(out, "%s", name);
@@ -262,7 +264,7 @@ void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out)
     }
     const mpm_tool *tool = &scene->tools[t];
     const component *c = tool->shape == MPM_ROLLING_PIN ? &rolls[k] : &moves[k];
-    name_tool(scene, t, out->group);
+    name_tool(scene, t, env->task->tool_names[t], out->group);
     ds_env_variable_put(out->name, "%.20s.%s.%u", out->group, c->name, (unsigned)(i / dim));
     ds_env_variable_unit(out, tool->scale[k], c->unit);
 }
@@ -513,11 +515,13 @@ void mpm_env_bodies(void *self, ds_scene_kit *s)
     const double size[4] = {0.25 * domain->dx, 0.0, 0.0, 0.0};
     for (uint32_t b = 0; b < env->scene.n_bodies; b++) {
         uint32_t count = mpm_body_count(&env->scene, domain, env->particles_asked, b);
-        ds_scene_kit_at(s, ds_scene_kit_body(s, body_names[b], DS_BODY_POINTS, DS_ROLE_MATERIAL, count, size))
+        const char *name = env->task->body_names[b] ? env->task->body_names[b] : body_names[b];
+        ds_scene_kit_at(s, ds_scene_kit_body(s, name, DS_BODY_POINTS, DS_ROLE_MATERIAL, count, size))
             ->variety = b;
     }
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
-        add_tool(s, tool_names[t], &env->scene.tools[t]);
+        add_tool(s, env->task->tool_names[t] ? env->task->tool_names[t] : tool_names[t],
+                 &env->scene.tools[t]);
         ds_scene_kit_at(s, env->scene.n_bodies + t)->variety = t;
     }
     ds_scene_kit_body(s, "target", DS_BODY_POINTS, DS_ROLE_TARGET, 0, size); /* counted when it is created */

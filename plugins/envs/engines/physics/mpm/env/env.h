@@ -52,14 +52,29 @@ typedef struct mpm_task {
     /* Changes the scene for variant 1..5 if more than the target differs; may be NULL. */
     void (*vary)(mpm_scene *scene, uint32_t variant);
     /* The built-in targets: the actions that make them, [MPM_TARGET_VARIANTS][MPM_TARGET_PIECES][action_dim],
-     * and the file next to the plugin that holds the results; or, if that is NULL, where the particles go. */
+     * and the file next to the plugin that holds the results; or, if that is NULL, the aims of the bodies. */
     const double *moves;
     const char *target_file;
-    mpm_place *place;
+    /* Set by scene files: the path of a file of targets instead of target_file, a density with n nodes along
+     * each axis, or bodies that fill the target. */
+    const char *target_path;
+    const double *density;
+    int n;
+    const mpm_scene *shapes;
+    /* Names of bodies and tools; NULL: the engine's own. */
+    const char *body_names[MPM_MAX_BODIES], *tool_names[MPM_MAX_TOOLS];
 } mpm_task;
 
+/* What a user decides about an episode of a task. */
+typedef struct mpm_choices {
+    uint32_t variant, steps, segments, loss;
+    double softness, weight_density, weight_sdf, weight_contact;
+    bool soft_contact;
+} mpm_choices;
+
 typedef struct mpm_env {
-    ds_env_kit kit;  /* first */
+    ds_env_kit kit; /* first */
+    const mpm_task *task;
     mpm_scene scene; /* the task's scene, for this variant */
     mpm_episode episode;
     mpm_image image;          /* loss = image */
@@ -91,8 +106,16 @@ uint64_t mpm_env_pose_size(const mpm_tool *tool);
 uint32_t mpm_env_stride(const mpm_env *env);
 uint32_t mpm_env_observed(const mpm_env *env);
 
-/* Fills env->scene, env->episode and env->kit from the host's parameters. */
+/* Fills env->scene, env->episode and env->kit from the host's parameters. The task must outlive env. */
 void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in);
+/* The same with choices that the caller has read. */
+void mpm_env_configure_as(mpm_env *env, const mpm_task *task, const mpm_choices *choices,
+                          ds_param_reader *in);
+
+/* The parameters of scenes from files; with those that keep the scene's value unless they are set. */
+extern const ds_param *const mpm_scene_params[];
+/* Replaces the choices of a scene by those that the user has set. */
+void mpm_scene_choices(ds_param_reader *in, mpm_choices *choices);
 
 /* ---- scene ---- */
 

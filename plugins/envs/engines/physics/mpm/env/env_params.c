@@ -11,6 +11,8 @@
 static const char *const preset_choices[] = {"full", "small", NULL};
 static const char *const loss_choices[] = {"segment_sum", "step_sum", "final", "image", NULL};
 enum { LOSS_IMAGE = MPM_LOSS_FRAMES }; /* the choice after those of the modes */
+static const char *const scene_loss_choices[] = {"scene", "segment_sum", "step_sum", "final", "image", NULL};
+static const char *const scene_contact_choices[] = {"scene", "soft", "hard", NULL};
 static const char *const contact_choices[] = {"soft", "hard", NULL};
 static const char *const gradient_choices[] = {"exact", "reference", NULL};
 static const char *const engine_choices[] = {"fast", "scalar", NULL};
@@ -41,14 +43,40 @@ const ds_param mpm_memory_param = ENUM_PARAM(
     "free memory; the rest is simulated again. store: all substeps from the first gradient on (1.2 GB for "
     "10000 particles). Results are bit-identical.");
 
+#define GRID_PARAMS                                                                                          \
+    DS_ARRAY("target", "",                                                                                   \
+             "Target density: masses of the grid nodes, 64x64x64 (preset small: 32x32x32), as in "           \
+             "PlasticineLab's .npy files. Empty: the built-in target of the variant."),                      \
+        DS_ENUM(                                                                                             \
+            "preset", "full", preset_choices,                                                                \
+            "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, 9 "   \
+            "substeps of 2e-4 s, an eighth of the particles, 10 steps.")
+
+#define COMMON_PARAMS                                                                                        \
+    DS_INT("particles", "0", 0, 1000000, "", "Number of particles; 0 = the task's own."),                    \
+        DS_LIST("tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",                                            \
+                "Start poses of the tools: x y z, quaternion w x y z, and the gap if it has one, for each "  \
+                "tool. "                                                                                     \
+                "Empty: the task's own."),                                                                   \
+        &(const ds_param)ENUM_PARAM("contact_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,            \
+                                    "Gradient of the hard contact loss: exact, or given to every particle "  \
+                                    "as in the reference code."),                                            \
+        &(const ds_param)ENUM_PARAM(                                                                         \
+            "svd_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,                                        \
+            "Gradient of the singular value decomposition: exact, or clamped as in the reference code."),    \
+        &mpm_engine_param, &mpm_precision_param, &mpm_memory_param,                                          \
+        DS_INT("observed", "200", 0, 80000, "",                                                              \
+               "Stepwise control: smallest number of observed particles; every k-th one is observed, or "    \
+               "all if "                                                                                     \
+               "there are fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster "   \
+               "and its "                                                                                    \
+               "record smaller."),                                                                           \
+        IMAGE_LOSS_PARAMS(MPM_CAMERAS), IMAGE_LOSS_DISC_PARAMS("half the spacing of the grid."),             \
+        DS_HYBRID_PARAMS
+
 const ds_param *const mpm_env_params[] = {
     DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),
-    DS_ARRAY("target", "",
-             "Target density: masses of the grid nodes, 64x64x64 (preset small: 32x32x32), as in "
-             "PlasticineLab's .npy files. Empty: the built-in target of the variant."),
-    DS_ENUM("preset", "full", preset_choices,
-            "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, 9 "
-            "substeps of 2e-4 s, an eighth of the particles, 10 steps."),
+    GRID_PARAMS,
     DS_INT("steps", "0", 0, 1000, "", "Output steps of an episode; 0 = 50 (preset small: 10)."),
     DS_INT("segments", "5", 1, 1000, "",
            "Intervals of constant action, of equal length. With segments = steps the variables are "
@@ -65,26 +93,29 @@ const ds_param *const mpm_env_params[] = {
     DS_REAL("weight_density", "10", 0, 1e6, "", "Weight of the density loss."),
     DS_REAL("weight_sdf", "10", 0, 1e6, "", "Weight of the distance field loss."),
     DS_REAL("weight_contact", "40", 0, 1e6, "", "Weight of the contact loss."),
-    DS_INT("particles", "0", 0, 1000000, "", "Number of particles; 0 = the task's own."),
-    DS_LIST("tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",
-            "Start poses of the tools: x y z, quaternion w x y z, and the gap if it has one, for each tool. "
-            "Empty: the task's own."),
-    &(const ds_param)ENUM_PARAM(
-        "contact_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,
-        "Gradient of the hard contact loss: exact, or given to every particle as in the reference code."),
-    &(const ds_param)ENUM_PARAM(
-        "svd_grad", "exact", DS_PARAM_ADVANCED, gradient_choices,
-        "Gradient of the singular value decomposition: exact, or clamped as in the reference code."),
-    &mpm_engine_param,
-    &mpm_precision_param,
-    &mpm_memory_param,
-    DS_INT("observed", "200", 0, 80000, "",
-           "Stepwise control: smallest number of observed particles; every k-th one is observed, or all if "
-           "there are fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster and its "
-           "record smaller."),
-    IMAGE_LOSS_PARAMS(MPM_CAMERAS),
-    IMAGE_LOSS_DISC_PARAMS("half the spacing of the grid."),
-    DS_HYBRID_PARAMS,
+    COMMON_PARAMS,
+    NULL,
+};
+
+const ds_param *const mpm_scene_params[] = {
+    DS_PATH("scene", "", "The scene file (.ini): bodies, tools, materials, target, loss."),
+    DS_INT("variant", "0", 0, MPM_TARGET_VARIANTS, "", "Which target of a file of targets; 0 = the scene's."),
+    GRID_PARAMS,
+    DS_INT("steps", "0", 0, 1000, "",
+           "Output steps of an episode; 0 = the scene's, else 50 (preset small: 10)."),
+    DS_INT("segments", "0", 0, 1000, "", "Intervals of constant action, of equal length; 0 = the scene's.",
+           .flags = DS_PARAM_SHAPE),
+    DS_ENUM("loss", "scene", scene_loss_choices,
+            "Which states the loss sums: the scene's choice, or as in the plasticine tasks."),
+    DS_REAL("softness", "-1", -1, 1e6, "",
+            "Tools act on nodes where exp(-softness distance) > 0.1; 0 = only inside; -1 = the scene's."),
+    DS_ENUM("contact", "scene", scene_contact_choices,
+            "Contact loss: the scene's choice, or weighted mean distance of the particles to a tool, or the "
+            "distance of the nearest particle."),
+    DS_REAL("weight_density", "-1", -1, 1e6, "", "Weight of the density loss; -1 = the scene's."),
+    DS_REAL("weight_sdf", "-1", -1, 1e6, "", "Weight of the distance field loss; -1 = the scene's."),
+    DS_REAL("weight_contact", "-1", -1, 1e6, "", "Weight of the contact loss; -1 = the scene's."),
+    COMMON_PARAMS,
     NULL,
 };
 
@@ -170,8 +201,10 @@ static ds_status use_given_target(mpm_env *env, const double *data, uint64_t ndi
 static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t variant, double *density)
 {
     const ds_host *host = env->kit.host;
-    char path[4096];
-    ds_status status = host->resource(host, task->target_file, path, sizeof path, NULL);
+    char found[4096];
+    const char *path = task->target_path ? task->target_path : found;
+    ds_status status =
+        task->target_path ? DS_OK : host->resource(host, task->target_file, found, sizeof found, NULL);
     if (status != DS_OK) {
         return ds_host_fail(
             host, DS_E_IO,
@@ -193,6 +226,22 @@ static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t
     return status;
 }
 
+/* Particles of the bodies of a scene. The mass is that of the episode's particles. */
+static ds_status arrange_target(const mpm_env *env, const mpm_scene *shapes, double *density)
+{
+    const mpm_domain *domain = &env->episode.sim.domain;
+    const size_t cells = (size_t)domain->n * (size_t)domain->n * (size_t)domain->n;
+    const uint32_t all = env->episode.sim.n_particles;
+    if (mpm_target_arrange(shapes, domain, env->particles_asked, density) != 0) {
+        return DS_E_NOMEM;
+    }
+    const uint32_t given = mpm_particle_count(shapes, domain, env->particles_asked);
+    for (size_t i = 0; given != all && given > 0 && i < cells; i++) {
+        density[i] *= (double)all / given;
+    }
+    return DS_OK;
+}
+
 static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t variant)
 {
     const mpm_domain *domain = &env->episode.sim.domain;
@@ -201,11 +250,12 @@ static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t var
     ds_status status = DS_OK;
     if (!density) {
         status = DS_E_NOMEM;
-    } else if (task->target_file) {
+    } else if (task->target_file || task->target_path) {
         status = read_stored_target(env, task, variant, density);
-    } else if (mpm_target_arrange(&env->scene, domain, env->particles_asked, task->place, variant, density) !=
-               0) {
-        status = DS_E_NOMEM;
+    } else if (task->density) {
+        mpm_target_fit(task->density, task->n, domain, env->episode.sim.n_particles, density);
+    } else {
+        status = arrange_target(env, task->shapes ? task->shapes : &env->scene, density);
     }
     if (status == DS_OK && mpm_objective_init(&env->episode.objective, domain->n, density) != MPM_OK) {
         status = DS_E_NOMEM;
@@ -214,14 +264,14 @@ static ds_status use_own_target(mpm_env *env, const mpm_task *task, uint32_t var
     return status == DS_E_NOMEM ? ds_host_fail(env->kit.host, status, "no memory for the target") : status;
 }
 
-static ds_status configure_objective(mpm_env *env, const mpm_task *task, ds_param_reader *in,
-                                     uint32_t variant)
+static ds_status configure_objective(mpm_env *env, const mpm_task *task, const mpm_choices *choices,
+                                     ds_param_reader *in)
 {
     mpm_objective *o = &env->episode.objective;
-    o->weight_density = ds_param_real(in, "weight_density");
-    o->weight_sdf = ds_param_real(in, "weight_sdf");
-    o->weight_contact = ds_param_real(in, "weight_contact");
-    o->soft_contact = ds_param_int(in, "contact") == 0;
+    o->weight_density = choices->weight_density;
+    o->weight_sdf = choices->weight_sdf;
+    o->weight_contact = choices->weight_contact;
+    o->soft_contact = choices->soft_contact;
     o->contact_all_particles = ds_param_int(in, "contact_grad") == 1;
     const double *data = NULL;
     uint64_t ndim = 0, shape[8] = {0};
@@ -231,7 +281,7 @@ static ds_status configure_objective(mpm_env *env, const mpm_task *task, ds_para
     if (in->status != DS_OK) {
         return in->status;
     }
-    return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_own_target(env, task, variant);
+    return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_own_target(env, task, choices->variant);
 }
 
 void mpm_env_read_engine(ds_param_reader *in, mpm_episode_spec *spec)
@@ -273,19 +323,59 @@ static void describe(mpm_env *env)
 
 void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
 {
-    mpm_episode_spec spec = {0};
-    uint32_t variant = get_u32(in, "variant"), preset = get_u32(in, "preset");
-    spec.steps = get_u32(in, "steps");
-    spec.segments = get_u32(in, "segments");
-    spec.loss_mode = get_u32(in, "loss");
+    const mpm_choices choices = {.variant = get_u32(in, "variant"),
+                                 .steps = get_u32(in, "steps"),
+                                 .segments = get_u32(in, "segments"),
+                                 .loss = get_u32(in, "loss"),
+                                 .softness = ds_param_real(in, "softness"),
+                                 .weight_density = ds_param_real(in, "weight_density"),
+                                 .weight_sdf = ds_param_real(in, "weight_sdf"),
+                                 .weight_contact = ds_param_real(in, "weight_contact"),
+                                 .soft_contact = ds_param_int(in, "contact") == 0};
+    mpm_env_configure_as(env, task, &choices, in);
+}
+
+static void replace_count(ds_param_reader *in, const char *name, uint32_t *value)
+{
+    uint32_t given = get_u32(in, name);
+    *value = given > 0 ? given : *value;
+}
+
+static void replace_real(ds_param_reader *in, const char *name, double *value)
+{
+    double given = ds_param_real(in, name);
+    *value = given >= 0.0 ? given : *value;
+}
+
+void mpm_scene_choices(ds_param_reader *in, mpm_choices *choices)
+{
+    uint32_t loss = get_u32(in, "loss"), contact = get_u32(in, "contact");
+    replace_count(in, "variant", &choices->variant);
+    replace_count(in, "steps", &choices->steps);
+    replace_count(in, "segments", &choices->segments);
+    replace_real(in, "softness", &choices->softness);
+    replace_real(in, "weight_density", &choices->weight_density);
+    replace_real(in, "weight_sdf", &choices->weight_sdf);
+    replace_real(in, "weight_contact", &choices->weight_contact);
+    choices->loss = loss > 0 ? loss - 1 : choices->loss;
+    choices->soft_contact = contact > 0 ? contact == 1 : choices->soft_contact;
+}
+
+void mpm_env_configure_as(mpm_env *env, const mpm_task *task, const mpm_choices *choices, ds_param_reader *in)
+{
+    mpm_episode_spec spec = {.steps = choices->steps,
+                             .segments = choices->segments,
+                             .loss_mode = choices->loss,
+                             .softness = choices->softness};
+    uint32_t variant = choices->variant, preset = get_u32(in, "preset");
     spec.particles = get_u32(in, "particles");
     spec.clamped_svd = ds_param_int(in, "svd_grad") == 1;
-    spec.softness = ds_param_real(in, "softness");
     env->observed_asked = get_u32(in, "observed");
     mpm_env_read_engine(in, &spec);
     if (in->status != DS_OK) {
         return;
     }
+    env->task = task;
     env->scene = task->scene;
     if (task->vary) {
         task->vary(&env->scene, variant);
@@ -320,7 +410,7 @@ void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
     env->episode.should_stop = mpm_env_should_stop;
     env->episode.stop_context = in->host;
     describe(env);
-    in->status = configure_objective(env, task, in, variant);
+    in->status = configure_objective(env, task, choices, in);
     if (in->status == DS_OK && env->image.image_loss.wanted) {
         in->status = open_image(env);
     }

@@ -4,6 +4,7 @@
 #include "engines/physics/mpm/sim/scene.h"
 
 #include "engines/kit/algebra/mat3.h"
+#include "engines/kit/algebra/quaternion.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -258,25 +259,132 @@ static void fill_lattice(const mpm_scene *scene, const mpm_body *body, uint32_t 
     }
 }
 
+/* Is the point, relative to the centre, inside a body of revolution about y? */
+static bool in_revolution(const mpm_body *body, const double x[3])
+{
+    const double *size = body->size;
+    double across = sqrt(x[0] * x[0] + x[2] * x[2]), along = fabs(x[1]);
+    if (body->shape == MPM_BODY_CYLINDER) {
+        return across < size[0] && along < 0.5 * size[1];
+    }
+    if (body->shape == MPM_BODY_CAPSULE) {
+        along = along > 0.5 * size[1] ? along - 0.5 * size[1] : 0.0;
+        return across * across + along * along < size[0] * size[0];
+    }
+    across -= size[0];
+    return across * across + along * along < size[1] * size[1];
+}
+
+void mpm_body_half(const mpm_body *body, double half[3])
+{
+    const double *size = body->size;
+    for (int k = 0; k < 3; k++) {
+        half[k] = 0.5 * size[k];
+    }
+    if (body->shape == MPM_BODY_SPHERE) {
+        half[0] = half[1] = half[2] = size[0];
+    } else if (body->shape == MPM_BODY_CYLINDER || body->shape == MPM_BODY_CAPSULE) {
+        half[0] = half[2] = size[0];
+        half[1] = 0.5 * size[1] + (body->shape == MPM_BODY_CAPSULE ? size[0] : 0.0);
+    } else if (body->shape == MPM_BODY_TORUS) {
+        half[0] = half[2] = size[0] + size[1];
+        half[1] = size[1];
+    }
+}
+
+/* Draws points of the box around the body until enough are inside. */
+static void fill_revolution(const mpm_body *body, uint32_t count, mpm_rng *rng, mpm_particle *out)
+{
+    double half[3];
+    mpm_body_half(body, half);
+    for (uint32_t p = 0; p < count;) {
+        double x[3];
+        for (int k = 0; k < 3; k++) {
+            x[k] = (2.0 * mpm_rng_uniform(rng) - 1.0) * half[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            out[p].x[k] = x[k] + body->center[k];
+        }
+        p += in_revolution(body, x);
+    }
+}
+
+/* Fewer points than the body has are every so many of them. More repeat some. */
+static void fill_points(const mpm_body *body, uint32_t count, mpm_particle *out)
+{
+    for (uint64_t p = 0; p < count; p++) {
+        const double *x = body->points + 3 * (p * body->count / count);
+        for (int k = 0; k < 3; k++) {
+            out[p].x[k] = x[k] + body->center[k];
+        }
+    }
+}
+
+static void turn_body(const mpm_body *body, uint32_t count, mpm_particle *out)
+{
+    for (uint32_t p = 0; p < count; p++) {
+        double offset[3], turned[3];
+        for (int k = 0; k < 3; k++) {
+            offset[k] = out[p].x[k] - body->center[k];
+        }
+        quat_rotate(body->rotation, offset, turned);
+        for (int k = 0; k < 3; k++) {
+            out[p].x[k] = turned[k] + body->center[k];
+        }
+    }
+}
+
 void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t seed,
                         mpm_particle *out)
 {
-    mpm_rng rng;
-    mpm_rng_seed(&rng, seed);
+    mpm_rng shared, own;
+    mpm_rng_seed(&shared, seed);
     for (uint32_t b = 0; b < scene->n_bodies; b++) {
         const mpm_body *body = &scene->bodies[b];
         uint32_t count = mpm_body_count(scene, domain, total, b);
+        mpm_rng *rng = &shared;
         for (uint32_t p = 0; p < count; p++) {
             memset(&out[p], 0, sizeof out[p]);
             mat3_identity(out[p].f);
         }
+        if (body->seed != 0) {
+            mpm_rng_seed(&own, body->seed);
+            rng = &own;
+        }
         if (body->shape == MPM_BODY_SPHERE) {
-            fill_sphere(body, count, &rng, out);
+            fill_sphere(body, count, rng, out);
         } else if (body->shape == MPM_BODY_LATTICE) {
-            fill_lattice(scene, body, count, &rng, out);
+            fill_lattice(scene, body, count, rng, out);
+        } else if (body->shape == MPM_BODY_POINTS) {
+            fill_points(body, count, out);
+        } else if (body->shape == MPM_BODY_BOX) {
+            fill_box(body, count, rng, out);
         } else {
-            fill_box(body, count, &rng, out);
+            fill_revolution(body, count, rng, out);
+        }
+        if (body->turned) {
+            turn_body(body, count, out);
         }
         out += count;
+    }
+}
+
+/* ---- targets ---- */
+
+void mpm_aim_place(const mpm_scene *scene, uint32_t b, double x[3])
+{
+    const double pi = 3.14159265358979323846;
+    const mpm_body *body = &scene->bodies[b];
+    const mpm_aim *aim = &body->aim;
+    if (aim->kind == MPM_AIM_RING) {
+        const double *pole = scene->tools[aim->tool].start.position;
+        double angle = 2.0 * pi * (x[0] - body->center[0]) / body->size[0];
+        double radius = aim->radius + x[2] - body->center[2];
+        x[0] = pole[0] + radius * sin(angle);
+        x[2] = pole[2] + radius * cos(angle);
+        return;
+    }
+    for (int d = 0; d < 3 && aim->kind != MPM_AIM_STAY; d++) {
+        x[d] += aim->kind == MPM_AIM_CENTER ? aim->by[d] - body->center[d] : aim->by[d];
     }
 }

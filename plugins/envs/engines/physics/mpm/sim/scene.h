@@ -12,24 +12,53 @@ enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
 /* Material of a body, see material.h. */
 enum { MPM_PLASTICINE = 0, MPM_ELASTIC = 1, MPM_SYRUP = 2, MPM_LAWS = 3 };
 typedef struct mpm_matter {
-    /* plasticine uses the constants of the scene and the density of the domain; the others: */
+    /* plasticine uses the constants of the scene and the density of the domain, except where it is `own`; the
+     * others: */
     uint32_t law;
-    double density;   /* kg/m^3 */
+    double density;   /* kg/m^3; own plasticine: a factor of the domain's */
     double modulus;   /* elastic: shear modulus; syrup: bulk modulus; Pa */
     double viscosity; /* syrup; Pa s */
+    bool own;         /* plasticine: the following constants replace those of the scene; Pa */
+    double youngs_modulus, poisson_ratio, yield_stress;
 } mpm_matter;
 
-/* A soft body filled with uniformly distributed particles, or with particles on a cubic lattice. */
-enum { MPM_BODY_BOX = 0, MPM_BODY_SPHERE = 1, MPM_BODY_LATTICE = 2 };
+/* Where the particles of a body are in the target: nowhere else, moved by `by`, moved so that the body's
+ * centre is `by`, or bent around the vertical axis of a tool: x becomes the angle, z the radius. */
+enum { MPM_AIM_STAY = 0, MPM_AIM_SHIFT = 1, MPM_AIM_CENTER = 2, MPM_AIM_RING = 3 };
+typedef struct mpm_aim {
+    uint32_t kind;
+    double by[3];
+    uint32_t tool; /* ring: its number, and the mean radius */
+    double radius;
+} mpm_aim;
+
+/* A soft body filled with uniformly distributed particles, or with particles on a cubic lattice, or with
+ * given ones. */
+enum {
+    MPM_BODY_BOX = 0,
+    MPM_BODY_SPHERE = 1,
+    MPM_BODY_LATTICE = 2,
+    MPM_BODY_CYLINDER = 3,
+    MPM_BODY_CAPSULE = 4,
+    MPM_BODY_TORUS = 5,
+    MPM_BODY_POINTS = 6
+};
 typedef struct mpm_body {
     uint32_t shape;
     uint32_t count; /* particles at full size; a lattice has its own number */
     double center[3];
-    double size[3];  /* box, lattice: edge lengths; sphere: radius in size[0] */
+    /* box, lattice: edge lengths; sphere: radius; cylinder: radius, height; capsule: radius, distance of the
+     * end centres; torus: major and minor radius. Axes are along y. */
+    double size[3];
     double spacing;  /* lattice: distance of neighbours; each particle has the volume spacing^3 */
     double jitter;   /* lattice: each coordinate is off by up to this */
     uint32_t carved; /* lattice: 1 + the number of a body whose box stays free of this one; 0 = none */
     mpm_matter matter;
+    mpm_aim aim;
+    bool turned; /* about the centre, by this quaternion (w x y z) */
+    double rotation[4];
+    uint32_t seed;        /* of a random stream of its own; 0: the stream that all bodies share */
+    const double *points; /* points: [count][3], relative to the centre; of the owner of the scene */
 } mpm_body;
 
 /* Shape and motion of a tool; size[] in brackets. The axis is the tool's own y axis. */
@@ -128,6 +157,12 @@ uint32_t mpm_particle_count(const mpm_scene *scene, const mpm_domain *domain, ui
  * `out` holds mpm_particle_count() particles. */
 void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, uint32_t seed,
                         mpm_particle *out);
+
+/* Half the edges of the box around a body of a shape other than points, before it is turned. */
+void mpm_body_half(const mpm_body *body, double half[3]);
+
+/* Moves a particle of body b from its position at the start of an episode to that in the target. */
+void mpm_aim_place(const mpm_scene *scene, uint32_t b, double x[3]);
 
 uint32_t mpm_action_dim(const mpm_scene *scene);
 

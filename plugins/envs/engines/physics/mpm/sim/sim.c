@@ -161,11 +161,19 @@ static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, cons
 {
     const mpm_matter *matter = &body->matter;
     mpm_phase phase = {.mass = domain->particle_mass, .volume = domain->particle_volume};
+    if (matter->law == MPM_PLASTICINE && matter->own) {
+        phase.mass *= matter->density;
+        phase.material =
+            mpm_material_make(matter->youngs_modulus, matter->poisson_ratio, matter->yield_stress);
+        return phase;
+    }
     if (matter->law == MPM_PLASTICINE) {
         phase.material = mpm_material_make(scene->youngs_modulus, scene->poisson_ratio, scene->yield_stress);
         return phase;
     }
-    phase.volume = body->spacing * body->spacing * body->spacing;
+    if (body->spacing > 0.0) {
+        phase.volume = body->spacing * body->spacing * body->spacing;
+    }
     phase.mass = matter->density * phase.volume;
     phase.material.law = matter->law;
     phase.material.modulus = matter->modulus;
@@ -173,7 +181,7 @@ static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, cons
     return phase;
 }
 
-/* Consecutive bodies of plasticine form one phase; others have their own constants. */
+/* Consecutive bodies of the scene's plasticine form one phase; others have their own constants. */
 static void make_phases(mpm_sim *sim, const mpm_scene *scene)
 {
     const mpm_domain *domain = &sim->domain;
@@ -183,7 +191,8 @@ static void make_phases(mpm_sim *sim, const mpm_scene *scene)
         uint32_t count = mpm_body_count(scene, domain, total, b);
         mpm_phase phase = phase_of(scene, domain, &scene->bodies[b]);
         mpm_phase *last = sim->n_phases > 0 ? &sim->phases[sim->n_phases - 1] : NULL;
-        if (last && last->material.law == MPM_PLASTICINE && phase.material.law == MPM_PLASTICINE) {
+        if (last && last->material.law == MPM_PLASTICINE && phase.material.law == MPM_PLASTICINE &&
+            !scene->bodies[b].matter.own && !scene->bodies[b - 1].matter.own) {
             last->count += count;
         } else {
             phase.first = first;

@@ -83,8 +83,7 @@ int mpm_target_simulate(const mpm_scene *scene, const double *moves, double *den
     return result != MPM_OK;
 }
 
-int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, mpm_place *place,
-                       uint32_t variant, double *density)
+int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, double *density)
 {
     uint32_t count = mpm_particle_count(scene, domain, total);
     mpm_particle *particles = malloc((count + (size_t)1) * sizeof *particles), *p = particles;
@@ -94,7 +93,7 @@ int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_
     mpm_particles_make(scene, domain, total, 0, particles);
     for (uint32_t b = 0; b < scene->n_bodies; b++) {
         for (uint32_t n = mpm_body_count(scene, domain, total, b); n > 0; n--, p++) {
-            place(scene, variant, b, p->x);
+            mpm_aim_place(scene, b, p->x);
         }
     }
     mpm_result result = splat(domain, particles, count, density);

@@ -19,14 +19,9 @@ enum { MPM_TARGET_VARIANTS = 5, MPM_TARGET_PIECES = 5 };
  * reachable. Returns 0, or nonzero if it diverged or memory ran out. */
 int mpm_target_simulate(const mpm_scene *scene, const double *moves, double *density);
 
-/* Moves a particle of body `body` from its position at the start of an episode to its position in the target
- * of variant 1..5. `scene` is the scene of that variant. */
-typedef void mpm_place(const mpm_scene *scene, uint32_t variant, uint32_t body, double x[3]);
-
-/* The masses of the nodes of `domain` after `place` moved the `total` particles (0: the scene's own) of an
- * episode. Returns as mpm_target_simulate(). */
-int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, mpm_place *place,
-                       uint32_t variant, double *density);
+/* The masses of the nodes of `domain` for the `total` particles (0: the scene's own) of an episode where
+ * their aims place them. Returns as mpm_target_simulate(). */
+int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, double *density);
 
 /* Data file: "MPMT", then bytes: version 1, n, number of variants, 0; then per variant: lower corner (3
  * bytes), extent (3 bytes), 2 bytes 0, mass of one unit (double), extent[0] * extent[1] * extent[2] masses in

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup.c - from the sections of a scene file to an mpm_task. */
+#include "engines/physics/mpm/env/setup.h"
+
+#include "engines/kit/algebra/quaternion.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_PARTICLES = 1000000, MOST_MATERIALS = 16 };
+
+static const double most_size = 10.0, most_stress = 1e9;
+
+static const char *const kinds[] = {"scene", "material", "body", "tool", "target", "actions", "loss", NULL};
+static const char *const law_names[] = {"plasticine", "elastic", "fluid", NULL};
+static const char *const body_shapes[] = {"box", "sphere", "lattice", "cylinder", "capsule", "torus", NULL};
+static const char *const tool_shapes[] = {"sphere",      "capsule",    "cylinder", "torus", "box",
+                                          "rolling_pin", "chopsticks", "ladle",    NULL};
+static const char *const moves[] = {"none", "xy", "xyz", "pose", NULL};
+static const uint32_t move_dims[] = {0, 2, 3, 6};
+static const char *const loss_names[] = {"segment_sum", "step_sum", "final", "image", NULL};
+static const char *const contact_names[] = {"soft", "hard", NULL};
+
+typedef struct material {
+    const char *name;
+    mpm_matter matter;
+} material;
+
+typedef struct reader {
+    mpm_setup *setup;
+    scene_file *f;
+    const ds_host *host;
+    material materials[MOST_MATERIALS];
+    uint32_t n_materials;
+} reader;
+
+/* ---- materials ---- */
+
+static void read_material(reader *r, const scene_section *s)
+{
+    scene_file *f = r->f;
+    if (r->n_materials == MOST_MATERIALS) {
+        scene_fail(f, s, NULL, "more than %d materials", MOST_MATERIALS);
+        return;
+    }
+    material *m = &r->materials[r->n_materials++];
+    m->name = scene_name(s);
+    m->matter.law = scene_choice(f, s, "law", law_names, MPM_PLASTICINE);
+    if (m->matter.law == MPM_PLASTICINE) {
+        m->matter.density = scene_number(f, s, "density", 1e-3, 1e3, 1.0);
+        m->matter.youngs_modulus = scene_number(f, s, "youngs_modulus", 1.0, most_stress, 5000.0);
+        m->matter.poisson_ratio = scene_number(f, s, "poisson_ratio", 0.0, 0.49, 0.2);
+        m->matter.yield_stress = scene_number(f, s, "yield_stress", 0.0, most_stress, 50.0);
+    } else if (m->matter.law == MPM_ELASTIC) {
+        m->matter.density = scene_number(f, s, "density", 1e-3, 1e5, 1.0);
+        m->matter.modulus = scene_number(f, s, "shear_modulus", 0.0, most_stress, 1000.0);
+    } else {
+        m->matter.density = scene_number(f, s, "density", 1e-3, 1e5, 1.0);
+        m->matter.modulus = scene_number(f, s, "bulk_modulus", 1.0, most_stress, 1000.0);
+        m->matter.viscosity = scene_number(f, s, "viscosity", 0.0, 1e3, 0.1);
+    }
+}
+
+/* The first plasticine of density 1 that a body uses gives the constants of the scene. */
+static void use_material(reader *r, const scene_section *s, mpm_body *body, bool *have)
+{
+    const char *name = scene_text(r->f, s, "material", "");
+    const material *m = NULL;
+    for (uint32_t i = 0; i < r->n_materials; i++) {
+        if (strcmp(r->materials[i].name, name) == 0) {
+            m = &r->materials[i];
+        }
+    }
+    if (!m) {
+        scene_fail(r->f, s, "material",
+                   name[0] ? "there is no section [material %.47s]"
+                           : "the key 'material' must name a section [material ...]%.0s",
+                   name);
+        return;
+    }
+    mpm_scene *scene = &r->setup->task.scene;
+    const mpm_matter *matter = &m->matter;
+    if (matter->law != MPM_PLASTICINE) {
+        body->matter = *matter;
+        return;
+    }
+    const bool plain = !(matter->density < 1.0 || matter->density > 1.0);
+    if (plain && !*have) {
+        scene->youngs_modulus = matter->youngs_modulus;
+        scene->poisson_ratio = matter->poisson_ratio;
+        scene->yield_stress = matter->yield_stress;
+        *have = true;
+    }
+    const double constants[3] = {scene->youngs_modulus, scene->poisson_ratio, scene->yield_stress};
+    if (!plain || memcmp(constants, &matter->youngs_modulus, sizeof constants) != 0) {
+        body->matter = *matter;
+        body->matter.own = true;
+    }
+}
+
+/* ---- bodies ---- */
+
+static void read_rotation(reader *r, const scene_section *s, double q[4], bool *turned)
+{
+    const double identity[4] = {1.0, 0.0, 0.0, 0.0};
+    memcpy(q, identity, sizeof identity);
+    if (scene_numbers(r->f, s, "rotation", 4, false, -1.0, 1.0, q) &&
+        q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] < 1e-6) {
+        scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z; this one is zero");
+    }
+    *turned = memcmp(q, identity, sizeof identity) != 0;
+}
+
+static double size_of(reader *r, const scene_section *s, const char *key)
+{
+    return scene_needs(r->f, s, key) ? scene_number(r->f, s, key, 1e-4, most_size, 1.0) : 1.0;
+}
+
+/* Fills the shape of a body; returns its volume. */
+static double read_shape(reader *r, const scene_section *s, mpm_body *body)
+{
+    const double pi = 3.14159265358979323846;
+    scene_file *f = r->f;
+    double *size = body->size;
+    body->shape = scene_needs(f, s, "shape") ? scene_choice(f, s, "shape", body_shapes, 0) : 0;
+    if (scene_needs(f, s, "center")) {
+        scene_numbers(f, s, "center", 3, false, -most_size, most_size, body->center);
+    }
+    read_rotation(r, s, body->rotation, &body->turned);
+    switch (body->shape) {
+    case MPM_BODY_SPHERE:
+        size[0] = size_of(r, s, "radius");
+        return 4.0 / 3.0 * pi * size[0] * size[0] * size[0];
+    case MPM_BODY_CYLINDER:
+        size[0] = size_of(r, s, "radius");
+        size[1] = size_of(r, s, "height");
+        return pi * size[0] * size[0] * size[1];
+    case MPM_BODY_CAPSULE:
+        size[0] = size_of(r, s, "radius");
+        size[1] = size_of(r, s, "length");
+        return pi * size[0] * size[0] * (size[1] + 4.0 / 3.0 * size[0]);
+    case MPM_BODY_TORUS:
+        size[0] = size_of(r, s, "radius");
+        size[1] = size_of(r, s, "tube");
+        return 2.0 * pi * pi * size[0] * size[1] * size[1];
+    default:
+        if (scene_needs(f, s, "size")) {
+            scene_numbers(f, s, "size", 3, true, 1e-4, most_size, size);
+        }
+        if (body->shape == MPM_BODY_LATTICE) {
+            body->spacing =
+                scene_needs(f, s, "spacing") ? scene_number(f, s, "spacing", 1e-4, 1.0, 0.01) : 0.01;
+            body->jitter = scene_number(f, s, "jitter", 0.0, 1.0, 0.0);
+        }
+        return size[0] * size[1] * size[2];
+    }
+}
+
+/* Half the edges of the axis-aligned box around a turned box. */
+static void turn_half(const double q[4], const double half[3], double out[3])
+{
+    for (int d = 0; d < 3; d++) {
+        out[d] = 0.0;
+    }
+    for (int k = 0; k < 3; k++) {
+        const double edge[3] = {k == 0 ? half[0] : 0.0, k == 1 ? half[1] : 0.0, k == 2 ? half[2] : 0.0};
+        double turned[3];
+        quat_rotate(q, edge, turned);
+        for (int d = 0; d < 3; d++) {
+            out[d] += fabs(turned[d]);
+        }
+    }
+}
+
+static void check_inside(reader *r, const scene_section *s, const mpm_body *body)
+{
+    double own[3], half[3];
+    mpm_body_half(body, own);
+    turn_half(body->rotation, own, half);
+    for (int d = 0; d < 3; d++) {
+        const double low = body->center[d] - half[d], high = body->center[d] + half[d];
+        if (low < 0.0 || high > 1.0) {
+            scene_fail(r->f, s, "center",
+                       "the body reaches from %.4g to %.4g along %c, the grid from 0 to 1: move it or make "
+                       "it smaller",
+                       low, high, "xyz"[d]);
+            return;
+        }
+    }
+}
+
+/* The number of particles: `count`, or `per_volume` times the volume. */
+static uint32_t read_count(reader *r, const scene_section *s, const mpm_body *body, double volume)
+{
+    scene_file *f = r->f;
+    if (body->shape == MPM_BODY_LATTICE) {
+        const double *size = body->size;
+        double n = 1.0;
+        for (int d = 0; d < 3; d++) {
+            n *= floor(size[d] / body->spacing + 0.5);
+        }
+        if (n < 1.0 || n > MOST_PARTICLES) {
+            scene_fail(f, s, "spacing", "the lattice has %.0f particles: use 1 to %d", n, MOST_PARTICLES);
+            return 1;
+        }
+        return (uint32_t)n;
+    }
+    if (scene_has(f, s, "per_volume")) {
+        if (scene_has(f, s, "count")) {
+            scene_fail(f, s, "per_volume", "give either count or per_volume");
+        }
+        double n = scene_number(f, s, "per_volume", 1.0, 1e12, 1.0) * volume;
+        if (n < 1.0 || n > MOST_PARTICLES) {
+            scene_fail(f, s, "per_volume", "that makes %.0f particles: use 1 to %d per body", n,
+                       MOST_PARTICLES);
+            return 1;
+        }
+        return (uint32_t)n;
+    }
+    return scene_needs(f, s, "count") ? scene_count(f, s, "count", 1, MOST_PARTICLES, 1) : 1;
+}
+
+static void read_body(reader *r, const scene_section *s, mpm_scene *scene)
+{
+    if (scene->n_bodies == MPM_MAX_BODIES) {
+        scene_fail(r->f, s, NULL, "more than %d bodies: join some of them", MPM_MAX_BODIES);
+        return;
+    }
+    mpm_body *body = &scene->bodies[scene->n_bodies++];
+    double volume = read_shape(r, s, body);
+    uint32_t count = read_count(r, s, body, volume);
+    body->count = body->shape == MPM_BODY_LATTICE ? 0 : count;
+    body->seed = scene_count(r->f, s, "seed", 0, UINT32_MAX, 0);
+    check_inside(r, s, body);
+}
+
+static uint32_t body_number(const mpm_task *task, const char *name)
+{
+    uint32_t b = 0;
+    while (b < task->scene.n_bodies && strcmp(task->body_names[b], name) != 0) {
+        b++;
+    }
+    return b;
+}
+
+static void read_bodies(reader *r)
+{
+    mpm_task *task = &r->setup->task;
+    bool have = false;
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "body"));) {
+        uint32_t b = task->scene.n_bodies;
+        read_body(r, s, &task->scene);
+        if (b < task->scene.n_bodies) {
+            task->body_names[b] = scene_name(s);
+            use_material(r, s, &task->scene.bodies[b], &have);
+        }
+    }
+    uint32_t b = 0;
+    for (const scene_section *s = NULL; !scene_failed(r->f) && (s = scene_next(r->f, s, "body")); b++) {
+        const char *carve = scene_text(r->f, s, "carve", "");
+        uint32_t other = body_number(task, carve);
+        if (carve[0] && (other == task->scene.n_bodies || task->scene.bodies[b].shape != MPM_BODY_LATTICE)) {
+            scene_fail(r->f, s, "carve", "carve names a body whose box a lattice leaves free");
+        } else if (carve[0]) {
+            task->scene.bodies[b].carved = 1 + other;
+        }
+    }
+    if (task->scene.n_bodies == 0) {
+        scene_fail(r->f, NULL, NULL, "there is no section [body NAME]: a scene needs at least one body");
+    }
+}
+
+/* ---- tools ---- */
+
+static void read_tool_size(reader *r, const scene_section *s, mpm_tool *tool)
+{
+    double *size = tool->size;
+    switch (tool->shape) {
+    case MPM_BOX:
+        if (scene_needs(r->f, s, "size")) {
+            scene_numbers(r->f, s, "size", 3, true, 1e-4, most_size, size);
+        }
+        for (int d = 0; d < 3; d++) {
+            size[d] *= 0.5;
+        }
+        break;
+    case MPM_CYLINDER:
+        size[0] = size_of(r, s, "radius");
+        size[1] = 0.5 * size_of(r, s, "height");
+        break;
+    case MPM_TORUS:
+        size[0] = size_of(r, s, "radius");
+        size[1] = size_of(r, s, "tube");
+        break;
+    case MPM_LADLE:
+        size[0] = size_of(r, s, "radius");
+        size[1] = 0.5 * size_of(r, s, "thickness");
+        break;
+    default:
+        size[0] = size_of(r, s, "radius");
+        size[1] = tool->shape == MPM_SPHERE ? 0.0 : size_of(r, s, "length");
+        break;
+    }
+}
+
+static void read_tool(reader *r, const scene_section *s)
+{
+    scene_file *f = r->f;
+    mpm_task *task = &r->setup->task;
+    mpm_scene *scene = &task->scene;
+    bool turned;
+    if (scene->n_tools == MPM_MAX_TOOLS) {
+        scene_fail(f, s, NULL, "more than %d tools", MPM_MAX_TOOLS);
+        return;
+    }
+    task->tool_names[scene->n_tools] = scene_name(s);
+    mpm_tool *tool = &scene->tools[scene->n_tools++];
+    tool->shape = scene_needs(f, s, "shape") ? scene_choice(f, s, "shape", tool_shapes, 0) : 0;
+    read_tool_size(r, s, tool);
+    tool->friction = scene_number(f, s, "friction", 0.0, 1e3, 0.9);
+    for (int d = 0; d < 3; d++) {
+        tool->upper[d] = 1.0;
+    }
+    scene_numbers(f, s, "lower", 3, true, -most_size, most_size, tool->lower);
+    scene_numbers(f, s, "upper", 3, true, -most_size, most_size, tool->upper);
+    for (int d = 0; d < 3; d++) {
+        if (!(tool->lower[d] < tool->upper[d])) {
+            scene_fail(f, s, "upper", "upper must be above lower along %c", "xyz"[d]);
+        }
+    }
+    if (scene_needs(f, s, "position")) {
+        scene_numbers(f, s, "position", 3, false, -most_size, most_size, tool->start.position);
+    }
+    read_rotation(r, s, tool->start.rotation, &turned);
+    if (tool->shape == MPM_ROLLING_PIN) {
+        tool->action_dim = 3;
+    } else if (tool->shape == MPM_CHOPSTICKS) {
+        tool->action_dim = 7;
+        tool->start.gap = size_of(r, s, "gap");
+        tool->min_gap = scene_number(f, s, "min_gap", 0.0, most_size, tool->start.gap);
+    } else {
+        tool->action_dim = move_dims[scene_choice(f, s, "move", moves, 2)];
+    }
+    if (tool->action_dim > 0 && scene_needs(f, s, "speed")) {
+        scene_numbers(f, s, "speed", tool->action_dim, true, 0.0, most_size, tool->scale);
+    }
+}
+
+/* ---- target ---- */
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static void read_target_file(reader *r, const scene_section *s)
+{
+    mpm_task *task = &r->setup->task;
+    const char *given = scene_text(r->f, s, "file", ""), *path = scene_path(r->f, s, "file");
+    char relative[SCENE_LINE + 8], found[4096];
+    if (!ends_with(given, ".targets")) {
+        scene_fail(r->f, s, "file", "file = %.60s: expected a file of targets (.targets)", given);
+        return;
+    }
+    if (access(path, R_OK) != 0) {
+        snprintf(relative, sizeof relative, "data/%.190s", given);
+        if (r->host->resource(r->host, relative, found, sizeof found, NULL) != DS_OK) {
+            scene_fail(r->f, s, "file", "%.200s cannot be read, and is not among the data of the plugins",
+                       path);
+            return;
+        }
+        char *copy = ds_memory_take(&r->setup->memory, strlen(found) + 1, 1);
+        if (copy) {
+            memcpy(copy, found, strlen(found) + 1);
+        }
+        path = copy;
+    }
+    task->target_path = path;
+    r->setup->choices.variant = scene_count(r->f, s, "variant", 1, MPM_TARGET_VARIANTS, 1);
+}
+
+/* [target NAME]: where body NAME goes. */
+static void read_aim(reader *r, const scene_section *s, uint32_t b)
+{
+    scene_file *f = r->f;
+    mpm_task *task = &r->setup->task;
+    mpm_body *body = &task->scene.bodies[b];
+    mpm_aim *aim = &body->aim;
+    const char *around = scene_text(f, s, "around", "");
+    bool shift = scene_numbers(f, s, "shift", 3, false, -most_size, most_size, aim->by);
+    bool center = scene_numbers(f, s, "center", 3, false, -most_size, most_size, aim->by);
+    if (shift + center + (around[0] != '\0') != 1) {
+        scene_fail(f, s, NULL, "[target %s] needs one of: shift, center, around (a tool), or shape",
+                   scene_name(s));
+        return;
+    }
+    aim->kind = shift ? MPM_AIM_SHIFT : center ? MPM_AIM_CENTER : MPM_AIM_RING;
+    if (around[0]) {
+        while (aim->tool < task->scene.n_tools && strcmp(task->tool_names[aim->tool], around) != 0) {
+            aim->tool++;
+        }
+        aim->radius = size_of(r, s, "radius");
+        if (aim->tool == task->scene.n_tools || body->shape != MPM_BODY_BOX) {
+            scene_fail(f, s, "around", "around names a tool that a box along x is bent around");
+        }
+    }
+}
+
+static void read_targets(reader *r)
+{
+    scene_file *f = r->f;
+    mpm_task *task = &r->setup->task;
+    const scene_section *whole = scene_find(f, "target", "");
+    uint32_t n = whole != NULL, aims = 0;
+    if (whole && scene_needs(f, whole, "file")) {
+        read_target_file(r, whole);
+    }
+    for (const scene_section *s = NULL; (s = scene_next(f, s, "target"));) {
+        if (s == whole) {
+            continue;
+        }
+        uint32_t b = body_number(task, scene_name(s));
+        n++;
+        if (scene_has(f, s, "shape")) {
+            read_body(r, s, &r->setup->shapes);
+        } else if (b < task->scene.n_bodies) {
+            read_aim(r, s, b);
+            aims++;
+        } else {
+            scene_fail(f, s, NULL, "there is no [body %s]: name a body, or give the target a shape",
+                       scene_name(s));
+        }
+    }
+    if (n == 0) {
+        scene_fail(f, NULL, NULL, "there is no section [target]: say where the material should go");
+    } else if ((whole != NULL) + (aims > 0) + (r->setup->shapes.n_bodies > 0) > 1) {
+        scene_fail(f, NULL, NULL,
+                   "the target is a file, or bodies that move, or shapes; this scene has two of them");
+    }
+    task->shapes = r->setup->shapes.n_bodies > 0 ? &r->setup->shapes : NULL;
+}
+
+/* ---- the rest ---- */
+
+static void read_general(reader *r)
+{
+    scene_file *f = r->f;
+    mpm_scene *scene = &r->setup->task.scene;
+    mpm_choices *c = &r->setup->choices;
+    const scene_section *s = scene_find(f, "scene", ""), *actions = scene_find(f, "actions", ""),
+                        *loss = scene_find(f, "loss", "");
+    scene_text(f, s, "include", "");
+    scene->gravity[1] = -1.0;
+    scene_numbers(f, s, "gravity", 3, false, -1e3, 1e3, scene->gravity);
+    scene->ground_friction = scene_number(f, s, "ground_friction", 0.0, 1e6, 100.0);
+    c->softness = scene_number(f, s, "softness", 0.0, 1e6, 666.0);
+    c->steps = scene_count(f, actions, "steps", 0, 1000, 0);
+    c->segments = scene_count(f, actions, "segments", 1, 1000, 5);
+    c->loss = scene_choice(f, loss, "states", loss_names, 0);
+    c->soft_contact = scene_choice(f, loss, "contact_measure", contact_names, 0) == 0;
+    c->weight_density = scene_number(f, loss, "density", 0.0, 1e6, 10.0);
+    c->weight_sdf = scene_number(f, loss, "distance", 0.0, 1e6, 10.0);
+    c->weight_contact = scene_number(f, loss, "contact", 0.0, 1e6, 40.0);
+    c->variant = 1;
+}
+
+ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host)
+{
+    reader r = {.setup = setup, .f = file, .host = host};
+    if (!file) {
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for the scene");
+    }
+    setup->file = file;
+    scene_kinds(file, kinds);
+    read_general(&r);
+    for (const scene_section *s = NULL; (s = scene_next(file, s, "material"));) {
+        read_material(&r, s);
+    }
+    read_bodies(&r);
+    for (const scene_section *s = NULL; (s = scene_next(file, s, "tool"));) {
+        read_tool(&r, s);
+    }
+    if (!scene_failed(file)) {
+        read_targets(&r);
+    }
+    scene_done(file);
+    if (setup->memory.failed) {
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for the scene");
+    }
+    return scene_failed(file) ? ds_host_fail(host, DS_E_DATA, "%s", scene_error(file)) : DS_OK;
+}
+
+void mpm_setup_free(mpm_setup *setup)
+{
+    scene_file_free(setup->file);
+    ds_memory_free(&setup->memory);
+    memset(setup, 0, sizeof *setup);
+}

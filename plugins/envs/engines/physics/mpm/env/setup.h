@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup.h - the task that a scene file describes. Sections: [scene], [material NAME], [body NAME],
+ * [tool NAME], [target], [target NAME], [actions], [loss]; docs/scenes.md lists their keys. */
+#ifndef MPM_SETUP_H
+#define MPM_SETUP_H
+
+#include "engines/data/scene_file.h"
+#include "engines/physics/mpm/env/env.h"
+
+/* Owns what the task refers to. */
+typedef struct mpm_setup {
+    mpm_task task;
+    mpm_choices choices;
+    scene_file *file;
+    mpm_scene shapes; /* that fill the target */
+    ds_memory memory;
+} mpm_setup;
+
+/* Fills a setup of zeros from a file that scene_file_read() or scene_file_parse() has opened (NULL: no
+ * memory), and owns it. A target file that is missing beside the scene is looked for among the data of the
+ * plugins. Reports the first mistake to the host, with file and line. */
+ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host);
+void mpm_setup_free(mpm_setup *setup);
+
+#endif

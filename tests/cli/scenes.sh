@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# scenes.sh - scene files: those of the tasks give the results of the tasks, bit for bit; each mistake in a file is one
+# line with file and line, and the nearest name.
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 99
+HOME=$tmp
+export HOME
+scenes=$DS_TOP_SRC/examples/scenes
+
+# same TASK ENV ARGUMENT...: the scene file has the loss, gradient and names of the task.
+same() {
+    task=$1
+    env=$2
+    shift 2
+    "$dshost" eval --env "$task" "$@" --x random:3 --gradient | grep -v '^env\|^time' > task.txt
+    "$dshost" eval --env "$env" --set "env.scene=$scenes/$task.ini" "$@" --x random:3 --gradient 2> err |
+        grep -v '^env\|^time' > out
+    grep -q '^loss' task.txt && cmp -s task.txt out
+    result $? "$task: the scene file is the task"
+}
+# shellcheck disable=SC2046
+for t in torus rope assembly $(all chopsticks move pinch rollingpin table triplemove writer); do
+    same "$t" particles --set env.preset=small
+done
+
+# wrong LINE TEXT EDIT: the torus scene changed by a sed command is refused with that line and text.
+wrong() {
+    sed "$3" "$scenes/torus.ini" > own.ini
+    run "$dshost" eval --env particles --set env.scene=own.ini --set env.preset=small
+    [ "$status" -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -qF "own.ini$1: " err && grep -qF -- "$2" err
+    passed=$?
+    [ "$passed" -eq 0 ] || echo "#   exit status $status, expected 3 with 'own.ini$1' and '$2'"
+    result "$passed" "$2"
+}
+line() { # line PATTERN: the first line of the scene that has it, as ":N"
+    echo ":$(grep -n "$1" "$scenes/torus.ini" | head -n 1 | cut -d: -f1)"
+}
+wrong "$(line ^youngs)" "unknown key 'yougs_modulus' in [material plasticine]: expected one of law, density, youngs_modulus" \
+    's/^youngs/yougs/'
+wrong "$(line ^youngs)" "did you mean 'youngs_modulus'?" 's/^youngs/yougs/'
+wrong "$(line ^youngs)" "youngs_modulus = -3 is out of range: use a value from 1 to 1e+09" 's/^youngs_modulus.*/youngs_modulus = -3/'
+wrong "$(line ^youngs)" "youngs_modulus = 5k: expected a number" 's/^youngs_modulus.*/youngs_modulus = 5k/'
+wrong "$(line ^law)" "law = 'plastcine': expected one of plasticine, elastic, fluid; did you mean 'plasticine'?" 's/= plasticine/= plastcine/'
+wrong "$(line ^material)" "there is no section [material clay]" 's/^material.*/material = clay/'
+wrong "$(line '^\[body')" "unknown section [bdy slab]: expected one of" 's/^\[body/[bdy/'
+wrong "$(line '^\[body')" "[body slab] needs the key 'count'" '/^count/d'
+wrong "$(line ^count)" "count = 2.5 is not a whole number" 's/^count.*/count = 2.5/'
+wrong "$(line ^center)" "the body reaches from 0.85 to 1.15 along x" 's/^center.*/center = 1 0.05 0.5/'
+wrong "$(line ^size)" "size has 2 numbers: give one, or 3" 's/^size.*/size = 0.3 0.1/'
+wrong "$(line ^rotation)" "this one is zero" 's/^rotation.*/rotation = 0 0 0 0/'
+wrong "$(line ^lower)" "lower = inf: expected 3 numbers" 's/^lower.*/lower = inf/'
+wrong "" "there is no section [target]" '/^\[target/,/^variant/d'
+wrong "$(line ^file)" "tours.targets cannot be read" 's/^file.*/file = tours.targets/'
+wrong "$(line ^variant)" "variant = 7 is out of range" 's/^variant.*/variant = 7/'
+wrong "$(line ^speed)" "expected KEY = VALUE" 's/^speed.*/speed/'
+wrong "$(line ^speed)" "key 'friction' again" 's/^speed.*/friction = 1/'
+wrong "$(line ^speed)" "line of more than 190 bytes" "s/^speed.*/speed = $(printf '%0200d' 1)/"
+wrong "$(line ^.actions)" "section [body slab] again" 's/^\[actions/[body slab/'
+wrong "$(line ^gravity)" "cannot be a variable" 's/^gravity.*/ground_friction = variable 1..2/; s/^ground_friction = 100//'
+wrong ":1" "a key before the first section" '1s/.*/gravity = 1/'
+wrong ":1" "a control character" '1s/.*/\x02/'
+
+printf '[scene]\ninclude = torus.ini\n[material plasticine]\nyield_stress = 60\n' > more.ini
+cp "$scenes/torus.ini" torus.ini
+sed 's/^yield_stress.*/yield_stress = 60/' torus.ini > changed.ini
+for f in more changed; do
+    "$dshost" eval --env particles --set env.scene=$f.ini --set env.preset=small --x random:3 2> err | grep '^loss' > $f.txt
+done
+[ -s more.txt ] && cmp -s more.txt changed.txt
+result $? "an included file, whose keys the file replaces"
+printf '[scene]\ninclude = loop.ini\n' > loop.ini
+run "$dshost" eval --env particles --set env.scene=loop.ini
+[ "$status" -eq 3 ] && grep -q "loop.ini:2: more than 15 included files" err
+result $? "files that include each other"
+good "without a file there is a scene" eval --env particles --set env.preset=small --x start
+finish
