@@ -60,7 +60,11 @@ static inline size_t ds_word_distance(const char *a, const char *b)
 /* The known name nearest to `word` (edit distance at most 2 and at most half the length of the word), else
  * the only one that begins with `word`, else NULL.
  *
- * known: `count` names, which stay the caller's; the result is one of these pointers. */
+ * word:  as the user wrote it, without blanks around it.
+ * known: `count` names, which stay the caller's; the result is one of these pointers.
+ *
+ * The second rule helps with names that were cut ("youngs"), unless several begin so. Both rules prefer no
+ * answer to a wrong one: a suggestion that is not meant costs the user more time than a list of names. */
 static inline const char *ds_nearest(const char *word, const char *const *known, size_t count)
 {
     const char *best = NULL;
@@ -74,6 +78,7 @@ static inline const char *ds_nearest(const char *word, const char *const *known,
             best = known[i];
         }
     }
+    /* Nothing was near: names that begin with the word. */
     for (size_t i = 0; best_distance == 3 && length >= 2 && i < count; i++) {
         if (strncmp(known[i], word, length) == 0) {
             if (best != NULL && strcmp(best, known[i]) != 0) {
