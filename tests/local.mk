@@ -224,6 +224,7 @@ inner_scripts = \
 	%D%/cli/tools/bench/bench.sh \
 	%D%/cli/tools/bench/bench_merge.sh \
 	%D%/cli/tools/gradients.sh \
+	%D%/cli/tools/identify.sh \
 	%D%/cli/tools/report.sh \
 	%D%/cli/plugins/calls.sh \
 	%D%/cli/plugins/channels.sh \

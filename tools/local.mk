@@ -12,6 +12,8 @@ tools_libtools_la_SOURCES = \
 	%D%/stats/hypothesis.h \
 	%D%/stats/sample.c \
 	%D%/stats/sample.h \
+	%D%/stats/singular.c \
+	%D%/stats/singular.h \
 	%D%/plot/plot_lines.c \
 	%D%/plot/plot_lines.h \
 	%D%/plot/plot_map.c \
@@ -61,6 +63,17 @@ tools_libtools_la_SOURCES = \
 	%D%/report/grid.c \
 	%D%/report/grid.h \
 	%D%/report/report_tables.c \
+	%D%/identify/identify.h \
+	%D%/identify/identify_case.c \
+	%D%/identify/identify_check.c \
+	%D%/identify/identify_data.c \
+	%D%/identify/identify_data.h \
+	%D%/identify/identify_file.c \
+	%D%/identify/identify_page.c \
+	%D%/identify/identify_problem.c \
+	%D%/identify/identify_report.c \
+	%D%/identify/identify_search.c \
+	%D%/identify/identify_statistics.c \
 	%D%/landscape/gradients.h \
 	%D%/landscape/gradients_cell.c \
 	%D%/landscape/gradients_options.c \
@@ -167,7 +180,7 @@ nodist_tools_libpictures_la_SOURCES = tools/view/page_files.c
 # A command of dshost is a program of its own: dshost NAME becomes dshost-NAME.
 pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-compare \
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
-	libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
+	libexec/dshost-identify libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
 	libexec/dshost-plot libexec/dshost-report libexec/dshost-table libexec/dshost-template libexec/dshost-view
 pkglibexec_SCRIPTS = libexec/dshost-complete
@@ -192,6 +205,7 @@ endif
 libexec_dshost_export_SOURCES = tools/results/cmd_export.c
 libexec_dshost_gradients_SOURCES = tools/landscape/cmd_gradients.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
+libexec_dshost_identify_SOURCES = tools/identify/cmd_identify.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
 libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c
 libexec_dshost_merge_SOURCES = tools/bench/cmd_merge.c

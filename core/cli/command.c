@@ -82,6 +82,7 @@ static const struct command {
     {"view", "see episodes: an interactive page, and files for other programs", 0},
     {"gradients", "first-, zeroth- and alpha-order gradients of a smoothed loss, over slices and sweeps", 0},
     {"landscape", "loss, gradient and gradient quality on a slice, with pictures", 0},
+    {"identify", "unknown quantities from recordings, with intervals, minima and a recovery certificate", 0},
     {"list", "list the plugins on the search path", 0},
     {"help", "describe a plugin and its parameters, or a command", 0},
     {"template", "print a commented .ini file for an environment and an optimizer", 0},

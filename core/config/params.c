@@ -345,7 +345,7 @@ static int check_key(const ds_params *p, const ds_setting *s, const char *owner,
             known[n++] = p->item[i].info->name;
         }
     }
-    const int own = section == DS_SECTION_LANDSCAPE || section == DS_SECTION_GRADIENTS; /* of a command */
+    const int own = section >= DS_SECTION_LANDSCAPE; /* of a command */
     const char *near = ds_nearest(s->key, known, n);
     const char *topic = owner[0] != '\0' ? owner : own ? ds_section_names[section] : "run";
     char hint[200];

@@ -12,7 +12,7 @@
 
 enum { KEY_LIMIT = 4096 /* keys of one section: more than any schema has; look-up is linear */ };
 
-const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt", "landscape", "gradients"};
+const char *const ds_section_names[DS_SECTIONS] = {"run", "env", "opt", "landscape", "gradients", "identify"};
 
 /* ---- the list ---- */
 
@@ -163,9 +163,10 @@ int ds_settings_set(ds_settings *s, const char *assignment, ds_error *e)
     ds_ini_trim(&value, &value_length);
     int section = section_number(assignment, (size_t)(dot - assignment));
     if (section < 0) {
-        return ds_fail(e, DS_EXIT_CONFIG,
-                       "--set %.200s: unknown section '%.*s': use run, env, opt, landscape or gradients",
-                       assignment, dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
+        return ds_fail(
+            e, DS_EXIT_CONFIG,
+            "--set %.200s: unknown section '%.*s': use run, env, opt, landscape, gradients or identify",
+            assignment, dot - assignment < 60 ? (int)(dot - assignment) : 60, assignment);
     }
     if (length == 0 || length > DS_INI_NAME_LIMIT) {
         return ds_fail(e, DS_EXIT_CONFIG, "--set %.200s: the key has %zu bytes, 1 to %d are possible",
@@ -191,7 +192,7 @@ typedef struct target {
     int section;
 } target;
 
-static const char sections[] = "[run], [env], [opt], [landscape] or [gradients]";
+static const char sections[] = "[run], [env], [opt], [landscape], [gradients] or [identify]";
 
 static int on_section(void *user, const char *name, const char *origin, ds_error *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - the user's settings: key = value pairs of the sections [run], [env], [opt], [landscape] and
- * [gradients], with their origin.
+/* settings.h - the user's settings: key = value pairs of the sections [run], [env], [opt], [landscape],
+ * [gradients] and [identify], with their origin.
  *
  * They come from .ini files, from --set and from flags; nothing is interpreted here. Flags override --set,
  * and --set overrides files, in any order on the command line. */
@@ -18,10 +18,11 @@ enum {
     DS_SECTION_OPT = 2,
     DS_SECTION_LANDSCAPE = 3,
     DS_SECTION_GRADIENTS = 4,
-    DS_SECTIONS = 5
+    DS_SECTION_IDENTIFY = 5,
+    DS_SECTIONS = 6
 };
 
-/* "run", "env", "opt", "landscape", "gradients". */
+/* "run", "env", "opt", "landscape", "gradients", "identify". */
 extern const char *const ds_section_names[DS_SECTIONS];
 
 /* The origin of a setting; a higher layer wins. */

@@ -24,7 +24,7 @@ long=$(printf '%08000d' 0)
 refuse '[run]\nenv\n' 'a.ini:2: expected KEY = VALUE'
 refuse '[run]\n= 3\n' 'a.ini:2: a value without a key'
 refuse 'env = analytic\n' 'a.ini:1: a key before the first section'
-refuse '[walk]\n' 'a.ini:1: unknown section [walk]: use [run], [env], [opt], [landscape] or [gradients]'
+refuse '[walk]\n' 'a.ini:1: unknown section [walk]: use [run], [env], [opt], [landscape], [gradients] or [identify]'
 refuse '[bench]\nenvs = analytic\n' 'a.ini:1: [bench] belongs to an experiment file, which dshost bench reads: dshost bench a.ini'
 refuse '[run]\nenv = analytic\n[env torus]\n' 'a.ini:3: [env torus] belongs to an experiment file'
 refuse '[run]\nenv = analytic # ours\n' "a.ini:2: env = analytic # ours: no plugin has this name (a comment after a value begins with ' ;')"
@@ -78,7 +78,7 @@ bad 3 'a.ini:4: line longer than 8000 bytes' eval --config a.ini
 for a in '' dim dim=3 env.dim env.=3 .dim=3; do
     bad 3 "--set $a" eval --env analytic --set "$a"
 done
-bad 3 "--set evn.dim=3: unknown section 'evn': use run, env, opt, landscape or gradients" eval --env analytic --set evn.dim=3
+bad 3 "--set evn.dim=3: unknown section 'evn': use run, env, opt, landscape, gradients or identify" eval --env analytic --set evn.dim=3
 bad 3 "--set env.dimm: analytic: unknown parameter 'dimm' in [env]; did you mean 'dim'?" eval --env analytic --set env.dimm=3
 bad 3 '--set env.dim: analytic: dim = -1: expected a whole number from 0 to' eval --env analytic --set env.dim=-1
 bad 3 '--set env.noise: analytic: noise = 0,5: expected a number from 0 to' eval --env analytic --set env.noise=0,5

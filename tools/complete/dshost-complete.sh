@@ -96,15 +96,16 @@ values() { # values FLAG CURRENT WORD...
 	--isolate-optimizer) printf '%s\n' auto true false ;;
 	--pictures | --page | --portable | --shared | --antithetic | --delta-repo) printf '%s\n' true false ;;
 	--lang) printf '%s\n' c c++ rust ;;
+	--scope) printf '%s\n' shared own ;;
 	--config) echo '*.ini' ;;
-	--policy) echo '*' ;;
+	--policy | --data) echo '*' ;;
 	esac
 }
 
 # Of a command without its flags: which word is it?
 arguments() { # arguments COMMAND NUMBER
 	case $1 in
-	bench | merge) echo '*.ini' ;;
+	bench | merge | identify) echo '*.ini' ;;
 	help) commands && plugins ;;
 	check) plugins ;;
 	new) [ "$2" -ne 1 ] || printf '%s\n' env opt ;;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "stats/sample.h"
+#include "stats/singular.h"
 #include "store/run_folder.h"
 
 #include <math.h>
@@ -252,7 +253,7 @@ int ds_eval_images(const ds_channel_values *v, const char *id, const char *folde
 
 /* ---- intervals: residuals and Jacobian ---- */
 
-enum { MOST = 200, TURNS = 60 };
+enum { MOST = 200 };
 static const double level = 0.95, least = 1e-8, shown = 0.1;
 
 typedef struct matrix {
@@ -323,52 +324,6 @@ static int fill(ds_pool *pool, uint32_t channel, const double *x, matrix *j, ds_
 
 /* ---- intervals: singular values ---- */
 
-/* Rotates columns p and q of J and V until they are orthogonal; 0 if they were. */
-static int turn(matrix *j, uint64_t p, uint64_t q)
-{
-    double *a = j->column + p * j->m, *b = j->column + q * j->m, aa = 0, bb = 0, ab = 0;
-    for (uint64_t k = 0; k < j->m; k++) {
-        aa += a[k] * a[k];
-        bb += b[k] * b[k];
-        ab += a[k] * b[k];
-    }
-    if (!(fabs(ab) > 1e-15 * sqrt(aa * bb))) {
-        return 0;
-    }
-    const double zeta = (bb - aa) / (2 * ab), t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
-    const double c = 1 / sqrt(1 + t * t), s = c * t;
-    double *va = j->v + p * j->n, *vb = j->v + q * j->n;
-    for (uint64_t k = 0; k < j->m; k++) {
-        const double old = a[k];
-        a[k] = c * old - s * b[k];
-        b[k] = s * old + c * b[k];
-    }
-    for (uint64_t k = 0; k < j->n; k++) {
-        const double old = va[k];
-        va[k] = c * old - s * vb[k];
-        vb[k] = s * old + c * vb[k];
-    }
-    return 1;
-}
-
-/* One-sided Jacobi rotations (M. Hestenes, "Inversion of matrices by biorthogonalization", 1958): J V =
- * U S. */
-static void decompose(matrix *j)
-{
-    int turned = 1;
-    for (uint64_t i = 0; i < j->n; i++) {
-        j->v[i * j->n + i] = 1;
-    }
-    for (int k = 0; turned && k < TURNS; k++) {
-        turned = 0;
-        for (uint64_t p = 0; p < j->n; p++) {
-            for (uint64_t q = p + 1; q < j->n; q++) {
-                turned |= turn(j, p, q);
-            }
-        }
-    }
-}
-
 static double length(const double *v, uint64_t n)
 {
     double sum = 0;
@@ -399,7 +354,7 @@ static void conclude(matrix *j, const ds_pool_env *env, ds_intervals *out)
     const uint64_t n = j->n;
     double most = 0;
     out->rows = count_rows(j);
-    decompose(j);
+    ds_singular_rotate(j->column, j->v, j->m, j->n);
     for (uint64_t k = 0; k < n; k++) {
         most = fmax(most, length(j->column + k * j->m, j->m));
     }

@@ -181,6 +181,16 @@ int ds_npz_has(const ds_npz_reader *r, const char *name)
     return find(r, name) != NULL;
 }
 
+size_t ds_npz_count(const ds_npz_reader *r)
+{
+    return r->count;
+}
+
+const char *ds_npz_name(const ds_npz_reader *r, size_t i)
+{
+    return r->member[i].name;
+}
+
 static int unpack(const member *m, unsigned char *to)
 {
     z_stream z = {.next_in = (unsigned char *)(uintptr_t)m->data,

@@ -23,6 +23,10 @@ void ds_npz_reader_free(ds_npz_reader *r);
 
 int ds_npz_has(const ds_npz_reader *r, const char *name);
 
+/* Number of members, and the name of one without its .npy; it belongs to the reader. */
+size_t ds_npz_count(const ds_npz_reader *r);
+const char *ds_npz_name(const ds_npz_reader *r, size_t i);
+
 /* An array of finite numbers, and a single text (to be freed); messages begin "FILE: NAME: ". */
 int ds_npz_array(const ds_npz_reader *r, const char *name, ds_array *out, ds_error *e);
 int ds_npz_text(const ds_npz_reader *r, const char *name, char **out, ds_error *e);

@@ -301,7 +301,7 @@ static void refuses_bad_assignments(void **state)
         {"steps=env.x", "SECTION.KEY=VALUE"},
         {"env.=3", "key has 0 bytes"},
         {"env. =3", "key has 0 bytes"},
-        {"envs.steps=3", "unknown section 'envs': use run, env, opt, landscape or gradients"},
+        {"envs.steps=3", "unknown section 'envs': use run, env, opt, landscape, gradients or identify"},
         {".steps=3", "unknown section ''"},
         {"env.012345678901234567890123456789012345678901234567=1", "key has 48 bytes"},
         {"env.x=\xff", "UTF-8"},

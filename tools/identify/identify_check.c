@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* identify_check.c - what is suspicious about recordings, one line each, before the search: gaps, constant and
+ * saturated columns, outliers, little motion; and for signals, compared with simulations: units, swapped
+ * columns, shifted time. */
+#include "config.h"
+
+#include "identify/identify.h"
+
+#include <diffsim/helper/random.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIMULATIONS = 9 };
+
+/* ---- one column ---- */
+
+static int look(ds_identify_case *c, const ds_identify_recording *r, const char *name, const double *v,
+                uint64_t rows, uint64_t stride, ds_error *e)
+{
+    const ds_recorded_facts f = ds_recorded_look(v, rows, stride);
+    int rc = 0;
+    if (f.count == 0) {
+        return ds_identify_warn(c, e,
+                                "%s: column %s has no values in the first %llu rows: name another column",
+                                r->name, name, (unsigned long long)rows);
+    }
+    if (f.missing > 0) {
+        rc = ds_identify_warn(c, e, "%s: column %s: %llu of %llu values are missing, at most %llu in a row",
+                              r->name, name, (unsigned long long)f.missing, (unsigned long long)rows,
+                              (unsigned long long)f.longest_gap);
+    }
+    if (rc == 0 && f.constant) {
+        return ds_identify_warn(
+            c, e,
+            "%s: column %s is constant (%.6g): it tells nothing about the motion; is it the "
+            "right column?",
+            r->name, name, f.mean);
+    }
+    if (rc == 0 && f.saturated > 8 && f.saturated > rows / 20) {
+        rc = ds_identify_warn(
+            c, e,
+            "%s: column %s stays at its extreme value (%.6g or %.6g) for %llu samples: is the sensor "
+            "saturated?",
+            r->name, name, f.least, f.most, (unsigned long long)f.saturated);
+    }
+    if (rc == 0 && f.outliers > 0) {
+        rc = ds_identify_warn(
+            c, e,
+            "%s: column %s: %llu outliers, the first in row %llu: leave such values empty, or cut "
+            "the recording",
+            r->name, name, (unsigned long long)f.outliers, (unsigned long long)f.first_outlier + 1);
+    }
+    if (rc == 0 && f.noise > 0 && f.deviation < 3 * f.noise) {
+        rc = ds_identify_warn(
+            c, e,
+            "%s: column %s: the motion (deviation %.3g) is hardly larger than the noise (%.3g): "
+            "record a stronger excitation",
+            r->name, name, f.deviation, f.noise);
+    }
+    return rc;
+}
+
+/* ---- columns of an environment that reads the file itself ---- */
+
+static const char *setting(const ds_identify_recording *r, const char *key, const char *usual)
+{
+    const ds_params *p = r->env->params;
+    for (size_t i = 0; p != NULL && i < ds_params_count(p); i++) {
+        if (strcmp(ds_params_info(p, i)->name, key) == 0) {
+            return ds_params_value_text(p, i);
+        }
+    }
+    return usual;
+}
+
+/* A point that hardly moves among others that do, as a pivot, is no mistake: its columns are not judged. */
+static int look_at_file(ds_identify_case *c, const ds_identify_recording *r, ds_error *e)
+{
+    int64_t first = 0;
+    ds_recorded_table t;
+    ds_error why = {0, ""};
+    if (r->file == NULL || !ds_parse_int(setting(r, "first_row", "0"), &first)) {
+        return 0;
+    }
+    if (ds_recorded_read(r->file, (uint64_t)first, r->rows, &t, &why) != 0) {
+        return 0; /* a form that only the environment reads */
+    }
+    const char *at = setting(r, "columns", "");
+    double most = 0;
+    uint64_t moving = 0;
+    int rc = 0;
+    for (int pass = 0; rc == 0 && pass < 2; pass++) {
+        for (const char *s = at + strspn(at, " ,"); rc == 0 && *s != '\0'; s += strspn(s, " ,")) {
+            char word[DS_RECORDED_NAME];
+            const size_t n = strcspn(s, " ,");
+            snprintf(word, sizeof word, "%.*s", (int)n, s);
+            s += n;
+            const int64_t column = ds_recorded_column(&t, word);
+            if (column < 0) {
+                continue;
+            }
+            const ds_recorded_facts f = ds_recorded_look(t.value + column, t.rows, t.columns);
+            const int still = f.constant || f.deviation < 3 * f.noise;
+            if (pass == 0) {
+                most = fmax(most, f.deviation);
+                moving += (uint64_t)!still;
+            } else if (moving < 2 || f.deviation > 0.05 * most) {
+                rc = look(c, r, word, t.value + column, t.rows, t.columns, e);
+            }
+        }
+    }
+    ds_recorded_free(&t);
+    return rc;
+}
+
+/* ---- signals compared with simulations ---- */
+
+/* What simulations at the start and at random points say about one signal and one column. */
+typedef struct likeness {
+    double own, other; /* largest correlation with its own column, with another one */
+    uint64_t other_at;
+    double ratio;     /* median of recorded by simulated deviation */
+    double lag, best; /* samples by which the recording should move, and the correlation there */
+} likeness;
+
+static double correlation(const double *a, uint64_t a_stride, const double *b, uint64_t b_stride,
+                          uint64_t rows)
+{
+    double sa = 0, sb = 0, aa = 0, bb = 0, ab = 0, n = 0;
+    for (uint64_t i = 0; i < rows; i++) {
+        const double x = a[i * a_stride], y = b[i * b_stride];
+        if (!isnan(x) && !isnan(y)) {
+            sa += x, sb += y, aa += x * x, bb += y * y, ab += x * y, n++;
+        }
+    }
+    const double va = aa - sa * sa / n, vb = bb - sb * sb / n;
+    return n > 2 && va > 0 && vb > 0 ? (ab - sa * sb / n) / sqrt(va * vb) : 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Residual + recorded = what was simulated. */
+static int look_at_signals(ds_identify_problem *p, const ds_identify_recording *r, uint64_t at, ds_error *e)
+{
+    const uint64_t rows = r->fitted, columns = r->data.columns;
+    double *u = malloc((p->n + p->m + rows) * sizeof *u), loss;
+    likeness found[DS_IDENTIFY_SIGNALS];
+    double ratio[DS_IDENTIFY_SIGNALS][SIMULATIONS];
+    size_t count = 0;
+    int rc = u == NULL ? ds_no_memory(e) : 0;
+    double *res = u != NULL ? u + p->n : NULL, *made = u != NULL ? res + p->m : NULL;
+    memset(found, 0, sizeof found);
+    for (int k = 0; rc == 0 && k < SIMULATIONS; k++) {
+        ds_random random = ds_random_open(p->c->run.seed, "likeness", (uint64_t)k);
+        for (size_t i = 0; i < p->n; i++) {
+            u[i] =
+                k == 0 ? p->start[i] : p->lower[i] + (p->upper[i] - p->lower[i]) * ds_random_uniform(&random);
+        }
+        rc = ds_identify_residuals(p, 1, u, res, &loss, e);
+        if (rc != 0 || !isfinite(loss)) {
+            continue;
+        }
+        for (uint64_t q = 0; q < r->signals; q++) {
+            const double weight = r->weight[q] > 0 ? r->weight[q] : 1;
+            likeness *f = &found[q];
+            for (uint64_t i = 0; i < rows; i++) {
+                const double recorded = r->data.value[i * columns + q];
+                made[i] = isnan(recorded) ? (double)NAN : res[at + i * r->width + q] / weight + recorded;
+            }
+            for (uint64_t other = 0; other < r->signals; other++) {
+                const double same = correlation(made, 1, r->data.value + other, columns, rows);
+                if (other == q) {
+                    f->own = fmax(f->own, same);
+                } else if (same > f->other) {
+                    f->other = same;
+                    f->other_at = other;
+                }
+            }
+            for (uint64_t lag = 1; lag < rows / 4; lag++) {
+                const double later =
+                    correlation(made, 1, r->data.value + lag * columns + q, columns, rows - lag);
+                const double earlier = correlation(made + lag, 1, r->data.value + q, columns, rows - lag);
+                if (later > f->best || earlier > f->best) {
+                    f->best = fmax(later, earlier);
+                    f->lag = later > earlier ? (double)lag : -(double)lag;
+                }
+            }
+            const ds_recorded_facts a = ds_recorded_look(made, rows, 1),
+                                    b = ds_recorded_look(r->data.value + q, rows, columns);
+            ratio[q][count] = a.deviation > 0 ? b.deviation / a.deviation : 1;
+        }
+        count++;
+    }
+    for (uint64_t q = 0; rc == 0 && count > 0 && q < r->signals; q++) {
+        static const struct {
+            double factor;
+            const char *words;
+        } unit[] = {{180 / 3.14159265358979, "degrees instead of rad"},
+                    {1000, "mm, ms or g instead of the unit"},
+                    {0.001, "km or kilo instead of the unit"},
+                    {100, "cm or percent instead of the unit"},
+                    {3.14159265358979 / 180, "rad instead of degrees"}};
+        const likeness *f = &found[q];
+        qsort(ratio[q], count, sizeof **ratio, ascending);
+        const double middle = ratio[q][count / 2];
+        /* A column of its own offset or gain among the parameters may have any size. */
+        const uint64_t gain = r->env->info.n + 3 * q, delay = gain + 2;
+        if (r->parameter[gain] < 0 && (middle > 20 || middle < 0.05)) {
+            size_t near = 0;
+            for (size_t k = 1; k < sizeof unit / sizeof *unit; k++) {
+                near = fabs(log(middle / unit[k].factor)) < fabs(log(middle / unit[near].factor)) ? k : near;
+            }
+            rc = ds_identify_warn(
+                p->c, e,
+                "%s: signal %s is %.3g times as large as in simulations: are its units %s? Set scale "
+                "in [signal %s]",
+                r->name, r->element[q].name, middle, unit[near].words, r->element[q].name);
+        }
+        if (rc == 0 && f->own < 0.6 && f->other > 0.9) {
+            rc = ds_identify_warn(p->c, e,
+                                  "%s: column of signal %s looks like signal %s: are the columns swapped?",
+                                  r->name, r->element[f->other_at].name, r->element[q].name);
+        } else if (rc == 0 && r->parameter[delay] < 0 && f->own < 0.8 && f->best > 0.97) {
+            rc = ds_identify_warn(
+                p->c, e,
+                "%s: signal %s fits best when it is moved by %.4g samples: is the time shifted? Set "
+                "first_row, or find %s.delay",
+                r->name, r->element[q].name, -f->lag, r->element[q].name);
+        }
+    }
+    free(u);
+    return rc;
+}
+
+int ds_identify_look(ds_identify_problem *p, ds_error *e)
+{
+    uint64_t at = 0;
+    int rc = 0;
+    ds_identify_window(p, ds_identify_fitted(p));
+    for (size_t k = 0; rc == 0 && k < p->recordings; k++) {
+        const ds_identify_recording *r = &p->c->recording[p->recording[k]];
+        for (uint64_t q = 0; rc == 0 && q < r->signals; q++) {
+            rc = look(p->c, r, r->element[q].name, r->data.value + q, r->rows, r->data.columns, e);
+        }
+        rc = rc != 0 ? rc : r->signals > 0 ? look_at_signals(p, r, at, e) : look_at_file(p->c, r, e);
+        at += r->m;
+    }
+    for (size_t i = 0; rc == 0 && i < p->n; i++) {
+        const ds_identify_parameter *x = &p->c->parameter[p->parameter[i]];
+        const double wide = p->upper[i] - p->lower[i];
+        if (p->start[i] - p->lower[i] < 1e-6 * wide || p->upper[i] - p->start[i] < 1e-6 * wide) {
+            rc = ds_identify_warn(
+                p->c, e,
+                "%s starts at its bound %.6g: a local search may stay there; the random starts do "
+                "not, but set start = a value inside",
+                x->name, x->start);
+        }
+    }
+    return rc;
+}
