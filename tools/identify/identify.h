@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identify.h - `dshost identify`: unknown quantities of a simulation from recordings.
  *
- * A case is an environment, its recordings, and the parameters, which are the numbers to find. Every recording
- * has an instance of the environment. Its inputs are the variables of the environment, then gain, offset and
- * delay of each signal; a map takes each input to a parameter or to a constant. So a parameter is shared by
- * all recordings or belongs to one. The residuals of a recording are
+ * A case is an environment, its recordings, and the parameters, which are the numbers to find. Every
+ * recording has an instance of the environment. Its inputs are the variables of the environment, then gain,
+ * offset and delay of each signal; a map takes each input to a parameter or to a constant. So a parameter is
+ * shared by all recordings or belongs to one. The residuals of a recording are
  *
  *     the residual channel of an environment that reads the recording itself, or
  *     gain s(t - delay) + offset - recorded  for each signal s, an element of a state channel,
@@ -163,8 +163,8 @@ double ds_identify_coordinate(const ds_identify_parameter *p, double value);
 /* d value / d u */
 double ds_identify_slope(const ds_identify_parameter *p, double u);
 
-/* Samples of a recording that a window of the first `share` of the fitted ones has, at least `least`. Sets the
- * weights of the search. */
+/* Samples of a recording that a window of the first `share` of the fitted ones has, at least `least`. Sets
+ * the weights of the search. */
 void ds_identify_window(ds_identify_problem *p, uint64_t window);
 uint64_t ds_identify_fitted(const ds_identify_problem *p);
 

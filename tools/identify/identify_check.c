@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identify_check.c - what is suspicious about recordings, one line each, before the search: gaps, constant and
- * saturated columns, outliers, little motion; and for signals, compared with simulations: units, swapped
+/* identify_check.c - what is suspicious about recordings, one line each, before the search: gaps, constant
+ * and saturated columns, outliers, little motion; and for signals, compared with simulations: units, swapped
  * columns, shifted time. */
 #include "config.h"
 

@@ -343,9 +343,9 @@ static uint64_t longest_at(const double *v, uint64_t rows, uint64_t stride, doub
     return most;
 }
 
-/* What a cubic through four neighbours leaves: v[i] against (-v[i-2] + 4 v[i-1] + 4 v[i+1] - v[i+2]) / 6. For white
- * noise of deviation s its deviation is sqrt(70) / 6 s. An outlier is a sample alone that this misses by more than 12
- * median deviations, and by more than a tenth of the deviation of the signal. */
+/* What a cubic through four neighbours leaves: v[i] against (-v[i-2] + 4 v[i-1] + 4 v[i+1] - v[i+2]) / 6.
+ * For white noise of deviation s its deviation is sqrt(70) / 6 s. An outlier is a sample alone that this
+ * misses by more than 12 median deviations, and by more than a tenth of the deviation of the signal. */
 static void find_outliers(const double *v, uint64_t rows, uint64_t stride, ds_recorded_facts *f)
 {
     double *left = rows > 4 ? malloc(2 * rows * sizeof *left) : NULL,

@@ -328,8 +328,8 @@ static int channel_differences(ds_identify_recording *r, uint64_t count, const d
     return rc;
 }
 
-/* Derivatives of the unweighted residuals along dx (count x n), out (count x m), and the residuals, res. A direction that no input of
- * the environment follows costs no evaluation where the point is the last one. */
+/* Derivatives of the unweighted residuals along dx (count x n), out (count x m), and the residuals, res. A
+ * direction that no input of the environment follows costs no evaluation where the point is the last one. */
 static int recording_slopes(ds_identify_recording *r, uint64_t count, const double *x, const double *dx,
                             double *out, double *res, int *bad, ds_error *e)
 {

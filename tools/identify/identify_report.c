@@ -246,8 +246,8 @@ static int is_number(const ds_params *p, const char *name)
     return 0;
 }
 
-/* One file for each recording: `fix` of [run] sets every variable to the estimate; a parameter of the environment
- * that has the name of a variable also gets its value. */
+/* One file for each recording: `fix` of [run] sets every variable to the estimate; a parameter of the
+ * environment that has the name of a variable also gets its value. */
 static void put_settings(const ds_identify_report *r, const ds_identify_problem *p,
                          const ds_identify_result *v, const ds_identify_recording *q, FILE *f)
 {

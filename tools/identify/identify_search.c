@@ -3,7 +3,7 @@
  *
  * The recipe for few parameters, with a budget B:
  *
- *     window 1:  lm from the start, then from random starts, with B / 3; the best point of each search is kept
+ *     window 1:  lm from the start, then from random starts, with B / 3; keeps the best of each search
  *     window k:  lm from each of the best CARRIED points; ...; the last window has all fitted samples
  *     again from new random starts, with half of what is left
  *     pbh around the best point with short hops that fade, with the rest

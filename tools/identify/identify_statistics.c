@@ -4,7 +4,8 @@
  *
  * Intervals are computed in coordinates. Three methods:
  *
- *     linear    sigma^2 (J'J)^-1 with Student's t (G. Seber and C. Wild, "Nonlinear regression", 1989, section
+ *     linear    sigma^2 (J'J)^-1 with Student's t (G. Seber and C. Wild, "Nonlinear regression", 1989,
+ * section
  *               2.1); exact for linear models with white noise
  *     windows   moving a step of Gauss-Newton for resampled windows of the recording (block bootstrap: H.
  *               Kuensch, "The jackknife and the bootstrap for general stationary observations", 1989); for
@@ -268,7 +269,8 @@ int ds_identify_check(ds_identify_problem *p, ds_identify_result *r, ds_error *e
 
 /* ---- residuals at the estimate ---- */
 
-/* Correlation of neighbouring residuals of one signal, mean over standard error, averaged over the signals. */
+/* Correlation of neighbouring residuals of one signal, mean over standard error, averaged over the signals.
+ * */
 static void look_at_residuals(const ds_identify_problem *p, ds_identify_result *r)
 {
     double lag = 0, sum = 0, squares = 0;
@@ -657,8 +659,8 @@ void ds_identify_result_clear(ds_identify_result *r)
 
 /* ---- recovery certificate ---- */
 
-/* Made data: the simulation at the estimate, with noise of the same size and correlation in every residual that
- * was recorded. */
+/* Made data: the simulation at the estimate, with noise of the same size and correlation in every residual
+ * that was recorded. */
 static int make_data(ds_identify_problem *p, const ds_identify_result *r, uint64_t key, ds_error *e)
 {
     const double rho = fmin(0.999, fmax(0, r->white)), fresh = sqrt(1 - rho * rho);
@@ -694,8 +696,8 @@ static void drop_data(ds_identify_problem *p)
     }
 }
 
-/* One identification of made data from a random start. It has recovered the truth where its fit is at least as
- * good as the truth's. */
+/* One identification of made data from a random start. It has recovered the truth where its fit is not worse
+ * than that of the truth. */
 static int recover(ds_identify_problem *p, const ds_identify_result *truth, size_t number,
                    ds_identify_recovery *out, ds_error *e)
 {

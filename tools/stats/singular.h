@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* J V = U S by one-sided Jacobi rotations (M. Hestenes, "Inversion of matrices by biorthogonalization", 1958): the
- * n columns of J (m each) become those of U S, in no order, and v (n x n) those of V. */
+/* J V = U S by one-sided Jacobi rotations (M. Hestenes, "Inversion of matrices by biorthogonalization",
+ * 1958): the n columns of J (m each) become those of U S, in no order, and v (n x n) those of V. */
 void ds_singular_rotate(double *column, double *v, uint64_t m, uint64_t n);
 
 #endif
