@@ -4,6 +4,7 @@
 #ifndef DS_BENCH_H
 #define DS_BENCH_H
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -37,12 +38,13 @@ static inline int bench_has(const char *isa)
 }
 
 /* Seconds of processor time that a peer takes for the same work, measured now by bench/peers.py with the
- * Python of DS_PEER_PYTHON (python3); 0 where it is not installed there. */
-static inline double bench_peer_s(const char *work)
+ * Python of DS_PEER_PYTHON (python3); 0 where it is not installed there. `result`, where not NULL, gets the
+ * number that the work computes, such as a mean loss; NaN where it computes none. */
+static inline double bench_peer(const char *work, double *result)
 {
     const char *python = getenv("DS_PEER_PYTHON"), *top = getenv("DS_TOP_SRC");
     char command[4096];
-    double seconds = 0;
+    double seconds = 0, number = (double)NAN;
     snprintf(command, sizeof command, "'%s' '%s/bench/peers.py' '%s' 2>/dev/null",
              python ? python : "python3", top ? top : ".", work);
     fflush(stdout);
@@ -50,8 +52,17 @@ static inline double bench_peer_s(const char *work)
     if (f == NULL) {
         return 0;
     }
-    const int found = fscanf(f, "%lf", &seconds);
-    return pclose(f) == 0 && found == 1 && seconds > 0 ? seconds : 0;
+    const int found = fscanf(f, "%lf %lf", &seconds, &number);
+    if (result != NULL) {
+        *result = number;
+    }
+    return pclose(f) == 0 && found >= 1 && seconds > 0 ? seconds : 0;
+}
+
+/* The seconds alone. */
+static inline double bench_peer_s(const char *work)
+{
+    return bench_peer(work, NULL);
 }
 
 #endif

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the seconds of processor time of a piece of work in a peer, for benchmarks to compare with their
-own: peers.py WORK.
+own, and the number that the work computes, if any: peers.py WORK.
 Exit status 3 where the peer is not installed. One thread, as in the benchmarks."""
+import math
 import os
 import sys
 import time
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 
 def best(repeats, work):
@@ -47,14 +49,133 @@ def ppo():
     return best(2, lambda: model.learn(4096)) / 4.096
 
 
-WORK = {"sac-256": lambda: sac(256), "sac-64": lambda: sac(64), "ppo": ppo}
+# Episodes of our environments with their default settings, in JAX: 512 points at once (vmap), single precision.
+
+POINTS = 512
+CALLS = 30
+
+
+def points(lower, upper):
+    """The points of bench_peers.c."""
+    import numpy
+    count = POINTS * len(lower)
+    share = numpy.modf(0.5 + 0.61803398874989484820 * numpy.arange(1, count + 1))[0]
+    return lower + share.reshape(POINTS, -1) * (numpy.array(upper) - lower)
+
+
+def cartpole(x):
+    """One link, the velocity of the cart is given; the tip should be at (1, 0.8)."""
+    import jax.numpy as jnp
+    from jax import lax
+    h, g, com, inertia = 0.02, 9.81, 0.5, 1.0
+
+    def step(state, u):
+        theta, omega, at, v = state
+        a = (2 * u[0] - v) / h
+        alpha = (5 * u[1] + com * (g * jnp.sin(theta) + jnp.cos(theta) * a)) / (com * com + inertia)
+        return (theta + h * omega, omega + h * alpha, at + h * v, v + h * a), None
+
+    (theta, _, at, _), _ = lax.scan(step, (jnp.float32(math.pi), 0.0, 0.0, 0.0), x.reshape(-1, 2))
+    return jnp.sqrt((at - jnp.sin(theta) - 1) ** 2 + (jnp.cos(theta) - 0.8) ** 2)
+
+
+def pendulum(x):
+    """Swing-up of a rod by 60 torques."""
+    import jax.numpy as jnp
+    from jax import lax
+    h = 0.05
+
+    def step(state, u):
+        theta, omega = state
+        omega = omega + h * (15 * jnp.sin(theta) + 3 * u)
+        return (theta + h * omega, omega), None
+
+    (theta, omega), _ = lax.scan(step, (jnp.float32(math.pi), 0.0), x)
+    return 1 - jnp.cos(theta) + 0.1 * omega ** 2 + 0.02 * jnp.mean(x ** 2)
+
+
+def bounce(x):
+    """A ball between ground and wall, contact by penalty."""
+    import jax.numpy as jnp
+    from jax import lax
+    h, stiffness, damping = 0.0020833333333333333, 1e4, 10.0
+
+    def step(state, _):
+        p, v = state
+        ground, wall = p[1] - 0.1, 1.75 - p[0] - 0.1
+        up = jnp.where(ground < 0, -stiffness * ground - damping * jnp.minimum(v[1], 0), 0)
+        left = jnp.where(wall <= 0, -stiffness * wall - damping * jnp.minimum(-v[0], 0), 0)
+        v = v + h * jnp.array([-left, up - 9.8, 0.0])
+        return (p + h * v, v), None
+
+    (p, _), _ = lax.scan(step, (jnp.array([-0.5, 1.0, 0.0]), x), length=288)
+    return jnp.sum((p - jnp.array([-2.0, 1.5, 0.0])) ** 2)
+
+
+BOUNDS = {"cartpole": (cartpole, [-1.0] * 200, [1.0] * 200), "pendulum": (pendulum, [-2.0] * 60, [2.0] * 60),
+          "bounce": (bounce, [-10.0] * 3, [10.0] * 3)}
+
+
+def episodes(name, gradient):
+    """Seconds per point, and the mean loss."""
+    import jax
+    import numpy
+    function, lower, upper = BOUNDS[name]
+    x = jax.numpy.array(points(lower, upper), dtype=jax.numpy.float32)
+    run = jax.jit(jax.vmap(jax.value_and_grad(function) if gradient else function))
+    loss = run(x)[0] if gradient else run(x)
+
+    def calls():
+        for _ in range(CALLS):  # of which one may end in the time of the next
+            jax.block_until_ready(run(x))
+
+    seconds = best(7, calls) / CALLS / POINTS
+    return seconds, float(numpy.mean(numpy.asarray(loss, dtype=float)))
+
+
+def cma():
+    """CMA-ES of the package cma per evaluation: a sphere of 200 variables, 64 samples."""
+    import cma as peer
+    import numpy
+
+    def search():
+        es = peer.CMAEvolutionStrategy(200 * [1.0], 0.5, {"popsize": 64, "verbose": -9, "seed": 1})
+        for _ in range(16):
+            x = es.ask()
+            es.tell(x, [float(numpy.dot(v, v)) for v in x])
+
+    return best(3, search) / (16 * 64)
+
+
+CART = """<mujoco><option timestep="0.02" gravity="0 0 -9.81"/><worldbody><body><joint type="slide" axis="1 0 0"/>
+<geom type="box" size="0.1 0.1 0.1" mass="1" contype="0" conaffinity="0"/><body><joint name="pole" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 0 0 -1" size="0.02" mass="1" contype="0" conaffinity="0"/></body></body></worldbody>
+<actuator><motor joint="pole"/></actuator></mujoco>"""
+
+
+def mujoco():
+    """A step of a cart with one link, in MuJoCo: 64 rollouts of 100 steps by one thread."""
+    import mujoco as peer
+    import numpy
+    from mujoco import rollout
+    model = peer.MjModel.from_xml_string(CART)
+    states = numpy.zeros((64, peer.mj_stateSize(model, peer.mjtState.mjSTATE_FULLPHYSICS)))
+    torque = numpy.random.default_rng(1).uniform(-1, 1, (64, 100, 1))
+    data = peer.MjData(model)
+    return best(5, lambda: rollout.rollout(model, data, states, torque)) / (64 * 100)
+
+
+WORK = {"sac-256": lambda: sac(256), "sac-64": lambda: sac(64), "ppo": ppo, "cma": cma, "mujoco": mujoco}
+for env in BOUNDS:
+    WORK[env] = lambda env=env: episodes(env, False)
+    WORK[env + "-gradient"] = lambda env=env: episodes(env, True)
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in WORK:
         sys.exit("usage: peers.py " + " | ".join(WORK))
     try:
-        seconds = WORK[sys.argv[1]]()
+        answer = WORK[sys.argv[1]]()
     except ImportError as e:
         print(f"peers.py: {e}", file=sys.stderr)
         sys.exit(3)
-    print(f"{seconds:.9g}")
+    print(*(f"{number:.9g}" for number in (answer if isinstance(answer, tuple) else (answer,))))
