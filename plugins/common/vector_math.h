@@ -9,6 +9,7 @@
 #define DS_COMMON_VECTOR_MATH_H
 
 #include "common/exp.h"
+#include "common/sincos.h"
 #include "common/vector.h"
 
 /* x = n ln 2 + r as exp_same() has it: r, and n in the low bits of *shifted. */
@@ -56,41 +57,42 @@ VEC_INLINE vec vec_tanh(vec x)
     return vec_choose((vec_bits)(x == x), result, x);
 }
 
-/* vec_sincos() is for |x| up to here, where the multiples of VEC_HALF_PI_HIGH are exact. */
-#define VEC_SINCOS_MOST 1e6
-#define VEC_TWO_PER_PI 0x1.45f306dc9c883p-1
-#define VEC_HALF_PI_HIGH 0x1.921fb544p0 /* pi/2 in parts: 31 bits, 31 bits, the rest */
-#define VEC_HALF_PI_MIDDLE 0x1.0b4611a4p-34
-#define VEC_HALF_PI_LOW 0x1.13198a2e03707p-65
-
-/* sin(r + low) and cos(r + low) for |r| <= pi/4 and a low that is a rounding error of it: Taylor's series to
- * r^17 and r^16, truncated at 1e-19 and 2e-18. */
+/* sin(r + low) and cos(r + low) for |r| <= pi/4 and a low that is a rounding error of it. */
 VEC_INLINE void vec_sincos_near(vec r, vec low, vec *sine, vec *cosine)
 {
     const vec z = r * r, z2 = z * z, z4 = z2 * z2;
-    const vec s = ((-1.0 / 6 + z * (1.0 / 120)) + z2 * (-1.0 / 5040 + z * (1.0 / 362880))) +
-                  z4 * ((-1.0 / 39916800 + z * (1.0 / 6227020800.0)) +
-                        z2 * (-1.0 / 1307674368000.0 + z * (1.0 / 355687428096000.0)));
-    const vec c = ((1.0 / 24 + z * (-1.0 / 720)) + z2 * (1.0 / 40320 + z * (-1.0 / 3628800))) +
-                  z4 * ((1.0 / 479001600 + z * (-1.0 / 87178291200.0)) + z2 * (1.0 / 20922789888000.0));
     const vec half = z * 0.5, near = 1.0 - half;
-    *sine = r + (r * z * s + low * near);
-    *cosine = near + (((1.0 - near) - half) + (z2 * c - r * low));
+    *sine = r + (r * z * SIN_SERIES(z, z2, z4) + low * near);
+    *cosine = near + (((1.0 - near) - half) + (z2 * COS_SERIES(z, z2, z4) - r * low));
 }
 
-/* Of |x| <= VEC_SINCOS_MOST. */
+/* Of |x| <= SINCOS_MOST. */
 VEC_INLINE void vec_sincos(vec x, vec *sine, vec *cosine)
 {
-    const vec shifted = x * VEC_TWO_PER_PI + EXP_SHIFTER, n = shifted - EXP_SHIFTER;
+    const vec shifted = x * SINCOS_TWO_PER_PI + EXP_SHIFTER, n = shifted - EXP_SHIFTER;
     const vec_bits quarter = (vec_bits)shifted;
-    const vec high = x - n * VEC_HALF_PI_HIGH, middle = n * VEC_HALF_PI_MIDDLE;
+    const vec high = x - n * SINCOS_HALF_PI_HIGH, middle = n * SINCOS_HALF_PI_MIDDLE;
     const vec first = high - middle, lost = (high - first) - middle;
-    const vec rest = lost - n * VEC_HALF_PI_LOW, r = first + rest, low = (first - r) + rest;
+    const vec rest = lost - n * SINCOS_HALF_PI_LOW, r = first + rest, low = (first - r) + rest;
     vec s, c;
     vec_sincos_near(r, low, &s, &c);
     const vec_bits swap = -(quarter & 1);
     *sine = (vec)((vec_bits)vec_choose(swap, c, s) ^ ((quarter & 2) << 62));
     *cosine = (vec)((vec_bits)vec_choose(swap, s, c) ^ (((quarter + 1) & 2) << 62));
+}
+
+/* sincos_same() of every lane. */
+VEC_INLINE void vec_sincos_same(vec x, vec *sine, vec *cosine)
+{
+    vec_sincos(x, sine, cosine);
+    if (vec_any(~(vec_bits)(vec_abs(x) <= SINCOS_MOST))) {
+        for (int lane = 0; lane < VECTOR_LANES; lane++) {
+            double s, c;
+            sincos_same(x[lane], &s, &c);
+            (*sine)[lane] = s;
+            (*cosine)[lane] = c;
+        }
+    }
 }
 
 /* atan of a ratio from 0 to 1. */

@@ -3,6 +3,7 @@
  * variables are the cart's velocity (or the force on it) and one torque per joint, at every step. */
 #include "engines/physics/chain/chain.h"
 #include "engines/kit/bundled.h"
+#include "engines/kit/lanes.h"
 #include "engines/kit/norm.h"
 
 #include <string.h>
@@ -252,6 +253,7 @@ static ds_status allocate_cartpole(void *self)
     e->u_bar = ds_memory_doubles(&e->kit.memory, e->kit.n);
     e->taken = ds_memory_doubles(&e->kit.memory, e->kit.n);
     e->path = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->path);
+    e->kit.max_rows = e->sim != NULL && chain_width(e->sim) > 1 ? 0 : 1;
     return DS_OK;
 }
 
@@ -280,6 +282,32 @@ static ds_status simulate_cartpole(void *self, ds_eval *io)
     }
     chain_get(e->sim, e->kit.steps, &end);
     io->loss = chain_finite(e->sim, e->kit.steps) ? loss_of(e, &end, NULL) : (double)INFINITY;
+    return DS_OK;
+}
+
+/* Many episodes side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    cartpole *e = self;
+    const uint64_t width = chain_width(e->sim);
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        const chain_table t = {.steps = e->kit.steps, .hold = e->hold, .scale = e->scale, .x = g.x};
+        chain_state end[LANES_MOST], bar[LANES_MOST];
+        memset(end, 0, sizeof end);
+        memset(bar, 0, sizeof bar);
+        chain_lanes_simulate(e->sim, &t, &e->start, g.graded, end);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const double loss = loss_of(e, &end[lane], g.graded ? &bar[lane] : NULL);
+            g.io[lane]->loss = all_finite(sizeof *end / sizeof(double), &end[lane]) ? loss : (double)INFINITY;
+        }
+        if (g.graded) {
+            chain_lanes_adjoint(e->sim, &t, bar, g.grad);
+        }
+        if (e->p.host->should_stop(e->p.host)) {
+            return DS_STOPPED;
+        }
+    }
     return DS_OK;
 }
 
@@ -502,6 +530,8 @@ static const ds_env_table env = {.size = sizeof(cartpole),
                                  .bad_step = bad_step_of_cartpole,
                                  .adjoint = adjoint_of_cartpole,
                                  .passes = 1,
+                                 .rows = simulate_rows,
+                                 .rows_adjoint = 1,
                                  .metrics = metrics,
                                  .bodies = bodies_of_cartpole,
                                  .place = place_cartpole,
@@ -513,7 +543,7 @@ static const ds_env_table env = {.size = sizeof(cartpole),
                                  .back = sweep_cartpole};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("cartpole", "3"),
+    BUNDLED_DESC("cartpole", "4"),
     .flags = DS_ENV_GRADIENT,
     .summary = "n-link cart-pole: throw the tip of a hanging chain to a target.",
     .description =

@@ -5,12 +5,18 @@ noinst_LTLIBRARIES += $(env_engine_libs)
 if X86_VARIANTS
 isa_select = -DISA_X86=1
 endif
+# Kernels for episodes side by side (engines/kit/lanes.h).
+lanes_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
+lanes_baseline = $(lanes_cflags) -DLANES_ISA=baseline -DVECTOR_LANES=2
+lanes_avx2 = $(lanes_cflags) -mavx2 -DLANES_ISA=avx2 -DVECTOR_LANES=4
+lanes_avx512 = $(lanes_cflags) $(AVX512_CFLAGS) -mno-fma -DLANES_ISA=avx512 -DVECTOR_LANES=8
 env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.la \
-	%D%/engines/ffi/libforeign.la %D%/engines/physics/chain/libchain.la %D%/engines/physics/contact/libcontact.la \
+	%D%/engines/ffi/libforeign.la %D%/engines/physics/contact/libcontact.la \
 	%D%/engines/physics/penalty/libpenalty.la %D%/engines/physics/cloth/libcloth.la %D%/engines/physics/mpm/libmpm.la \
 	%D%/engines/physics/mpm/libmpmscene.la $(mpm_variants)
 include %D%/engines/rendering/render/local.mk
 include %D%/engines/physics/fem/local.mk
+include %D%/engines/physics/chain/local.mk
 include %D%/engines/physics/control/local.mk
 include %D%/engines/rendering/observation/local.mk
 include %D%/engines/physics/soft/local.mk
@@ -30,6 +36,7 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/kit/bundled.h \
 	%D%/engines/kit/decision.c \
 	%D%/engines/kit/decision.h \
+	%D%/engines/kit/lanes.h \
 	%D%/engines/kit/memory_share.h \
 	%D%/engines/kit/memory_share.c \
 	%D%/engines/kit/norm.h \
@@ -54,9 +61,8 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/ffi/signature.c \
 	%D%/engines/ffi/signature.h
 
-# Rigid bodies: a planar chain of links on a cart; a ball among boxes and walls in the plane (linear
+# Rigid bodies: a ball among boxes and walls in the plane (linear
 # complementarity, impact, episode), or over a floor; a particle against planes with penalty (compliant) contact.
-%C%_engines_physics_chain_libchain_la_SOURCES = %D%/engines/physics/chain/chain.h %D%/engines/physics/chain/chain.c
 %C%_engines_physics_contact_libcontact_la_SOURCES = \
 	%D%/engines/physics/contact/ball.h \
 	%D%/engines/physics/contact/ball.c \

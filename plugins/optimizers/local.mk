@@ -12,6 +12,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/base/sobol.c \
 	%D%/methods/base/sobol.h \
 	plugins/common/exp.h \
+	plugins/common/sincos.h \
 	plugins/common/isa.h \
 	plugins/common/number.h \
 	plugins/common/vector.h \

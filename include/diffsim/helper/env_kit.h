@@ -171,8 +171,11 @@ struct ds_env_table {
     uint64_t passes;
     /* Simulates `count` points, at most kit.max_rows, in one call: for every row what simulate() does for
      * one, with the same result bit for bit. The kit calls it for rows without queries that need no
-     * adjoint(), else simulate() for each. NULL: the host evaluates one point per call. */
+     * adjoint(), else simulate() for each; and simulate() again for a row that diverged. An instance without
+     * it sets kit.max_rows to 1. NULL: the host evaluates one point per call. */
     ds_status (*rows)(void *self, uint64_t count, ds_eval *const *io);
+    /* 1: rows() also does what adjoint() does, for rows that want a gradient. */
+    int rows_adjoint;
 
     /* The scene: metrics, up to one whose name is NULL (may be NULL); adds bodies and the visible box;
      * writes the numbers of body b in frame k (ds_scene.frame). measure() writes the metrics of frame k and

@@ -155,11 +155,12 @@ DS_ENV_KIT_APART_ void ds_env_kit_diverged(ds_env_kit *kit, ds_eval *io)
     }
 }
 
-static inline ds_status ds_env_kit_differentiate(ds_env_kit *kit, ds_eval *io)
+/* `swept`: rows() has written the gradient. */
+static inline ds_status ds_env_kit_differentiate(ds_env_kit *kit, ds_eval *io, int swept)
 {
     const ds_env_table *env = kit->env;
     if (env->adjoint != NULL) {
-        const ds_status status = env->adjoint(kit, io);
+        const ds_status status = swept ? DS_OK : env->adjoint(kit, io);
         if (status != DS_OK) {
             return status;
         }
@@ -222,11 +223,11 @@ static inline ds_status ds_env_kit_answer(ds_env_kit *kit, ds_eval *io, int prod
 }
 
 /* Does what an evaluation wants besides the loss. */
-DS_ENV_KIT_APART_ ds_status ds_env_kit_more(ds_env_kit *kit, ds_eval *io)
+DS_ENV_KIT_APART_ ds_status ds_env_kit_more(ds_env_kit *kit, ds_eval *io, int swept)
 {
     ds_status status = ds_env_kit_answer(kit, io, 0);
     if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
-        status = ds_env_kit_differentiate(kit, io);
+        status = ds_env_kit_differentiate(kit, io, swept);
     }
     if (status == DS_OK && (io->want & DS_WANT_SCENE) && io->outcome != DS_EVAL_DIVERGED) {
         ds_env_kit_keep_scene(kit);
@@ -251,7 +252,7 @@ static inline void ds_env_kit_before(ds_env_kit *kit, ds_eval *io)
     io->cost_steps = kit->cost ? kit->cost : kit->steps;
 }
 
-static inline ds_status ds_env_kit_after(ds_env_kit *kit, ds_eval *io, ds_status status)
+static inline ds_status ds_env_kit_after(ds_env_kit *kit, ds_eval *io, ds_status status, int swept)
 {
     if (kit->hybrid.nets > 0) {
         ds_env_kit_penalize(kit, io);
@@ -260,7 +261,7 @@ static inline ds_status ds_env_kit_after(ds_env_kit *kit, ds_eval *io, ds_status
         ds_env_kit_diverged(kit, io);
     } else if (status == DS_OK) {
         io->bad_step = -1;
-        status = (io->want | io->queries) != 0 ? ds_env_kit_more(kit, io) : DS_OK;
+        status = (io->want | io->queries) != 0 ? ds_env_kit_more(kit, io, swept) : DS_OK;
     }
     return status;
 }
@@ -270,7 +271,7 @@ static inline ds_status ds_env_kit_evaluate(const ds_env_table *env, void *self,
     ds_env_kit *kit = (ds_env_kit *)self;
     ds_env_kit_before(kit, io);
     const ds_status status = env->simulate(self, io);
-    return ds_env_kit_after(kit, io, status);
+    return ds_env_kit_after(kit, io, status, 0);
 }
 
 /* ---- many points in one call ---- */
@@ -279,7 +280,7 @@ static inline ds_status ds_env_kit_evaluate(const ds_env_table *env, void *self,
 static inline int ds_env_kit_is_followed(const ds_env_table *env, const ds_rows *rows)
 {
     return rows->queries > 0 || (rows->want & DS_WANT_SCENE) != 0 ||
-           ((rows->want & DS_WANT_GRAD) != 0 && env->adjoint != NULL);
+           ((rows->want & DS_WANT_GRAD) != 0 && env->adjoint != NULL && !env->rows_adjoint);
 }
 
 /* All rows in one call of rows(). */
@@ -294,7 +295,11 @@ static inline ds_status ds_env_kit_evaluate_rows(const ds_env_table *env, ds_env
     }
     ds_status status = env->rows(kit, count, kit->rows);
     for (uint64_t k = 0; status == DS_OK && k < count; k++) {
-        status = ds_env_kit_after(kit, kit->rows[k], DS_OK);
+        if (env->bad_step != NULL && !isfinite(kit->rows[k]->loss)) { /* which looks at the last episode */
+            status = ds_env_kit_evaluate(env, kit, kit->rows[k]);
+        } else {
+            status = ds_env_kit_after(kit, kit->rows[k], DS_OK, 1);
+        }
         ds_eval_store(kit->rows[k], results, k);
     }
     return status;

@@ -231,6 +231,20 @@ static double ulps(double a, long double exact)
     return (double)(fabsl((long double)a - exact) / (long double)(nextafter(near, (double)INFINITY) - near));
 }
 
+/* The scalar functions have the bits of every lane. */
+static void check_same_sines(double angle)
+{
+    vec sine, cosine;
+    double s, c;
+    vec_sincos_same(vec_all(angle), &sine, &cosine);
+    sincos_same(angle, &s, &c);
+    for (int lane = 0; lane < VECTOR_LANES; lane++) {
+        const double lane_s = sine[lane], lane_c = cosine[lane];
+        assert_true(memcmp(&lane_s, &s, sizeof s) == 0 || (isnan(s) && isnan(lane_s)));
+        assert_true(memcmp(&lane_c, &c, sizeof c) == 0 || (isnan(c) && isnan(lane_c)));
+    }
+}
+
 static void vector_functions_are_accurate(void **state)
 {
     random_numbers = ds_random_open(11, "vector_math", 0);
@@ -248,6 +262,7 @@ static void vector_functions_are_accurate(void **state)
         vec_sincos(vec_all(angle), &sine, &cosine);
         check_below("sine", ulps(sine[0], sinl(angle)), 1);
         check_below("cosine", ulps(cosine[1], cosl(angle)), 1);
+        check_same_sines(angle);
     }
     for (int i = 1; i <= 4000; i++) { /* near zeros: an absolute error of at most 1e-20 */
         const double angle = i * 1.57079632679489661923;
@@ -255,6 +270,11 @@ static void vector_functions_are_accurate(void **state)
         vec_sincos(vec_all(angle), &sine, &cosine);
         assert_true(fabsl((long double)sine[0] - sinl(angle)) <= 1.2e-16L * fabsl(sinl(angle)) + 1e-20L);
         assert_true(fabsl((long double)cosine[0] - cosl(angle)) <= 1.2e-16L * fabsl(cosl(angle)) + 1e-20L);
+        check_same_sines(angle);
+    }
+    static const double far[] = {0.0, -0.0, 1e6, 1000001, -3e9, 1e300, INFINITY, NAN};
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        check_same_sines(far[i]);
     }
 }
 

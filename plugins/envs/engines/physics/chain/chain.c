@@ -16,149 +16,33 @@
  * so no inverse is differentiated. */
 #include "chain.h"
 
+#include "chain_lanes.h"
+#include "common/sincos.h"
+#include "engines/kit/lanes.h"
+
+#define real double
+#define real_sincos sincos_same
+#include "chain_step.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { POLL = 1024 }; /* steps between polls of the stop flag */
-
-#define N CHAIN_MAX_LINKS
-#define INLINE static inline __attribute__((always_inline))
+enum {
+    POLL = 1024,       /* steps between polls of the stop flag */
+    LANES_STEPS = 4096 /* longer episodes have no lanes: their tapes would not fit into caches */
+};
 
 struct chain {
-    chain_params p;
-    double A[N][N], b[N], M0;
+    chain_law law;
     uint64_t steps, hold;
     uint64_t stages;          /* records of a step: the state before it, and with RK4 three more stages */
     double *tape;             /* the records of all steps, then the final state */
     double *net_tape, *w_bar; /* tapes of the networks, one per record; see chain_weights() */
     const double *w;
     int stopped;
+    const chain_lanes *lanes; /* NULL: none */
+    double *lanes_tape;
 };
-
-/* A record holds theta, omega, alpha, sin, cos (n each), x, v, a, and the packed factor of n + 1 rows. */
-#define RECORD(n) (5 * (n) + 3 + ((n) + 1) * ((n) + 2) / 2)
-#define THETA(r, n) (r)
-#define OMEGA(r, n) ((r) + (n))
-#define ALPHA(r, n) ((r) + 2 * (n))
-#define SIN(r, n) ((r) + 3 * (n))
-#define COS(r, n) ((r) + 4 * (n))
-#define CART(r, n) ((r) + 5 * (n)) /* x, v, a */
-#define FACTOR(r, n) ((r) + 5 * (n) + 3)
-#define ROW(i) ((i) * ((i) + 1) / 2) /* start of row i of a packed lower triangle */
-
-/* ---- small dense algebra ---- */
-
-/* Packed lower triangle F of m rows, in: a symmetric positive definite matrix; out: L below the diagonal and
- * 1/D on it. */
-INLINE void factor(double *F, const int m)
-{
-    for (int i = 0; i < m; i++) {
-        double d = F[ROW(i) + i];
-        for (int j = 0; j < i; j++) {
-            double s = F[ROW(i) + j];
-            for (int k = 0; k < j; k++) {
-                s -= F[ROW(i) + k] * F[ROW(j) + k]; /* row i holds L_ik D_k here, row j holds L_jk */
-            }
-            F[ROW(i) + j] = s;
-        }
-        for (int j = 0; j < i; j++) {
-            double ld = F[ROW(i) + j];
-            F[ROW(i) + j] = ld * F[ROW(j) + j];
-            d -= ld * F[ROW(i) + j];
-        }
-        F[ROW(i) + i] = 1 / d;
-    }
-}
-
-INLINE void solve(const double *F, const int m, double *r)
-{
-    for (int i = 0; i < m; i++) {
-        for (int j = 0; j < i; j++) {
-            r[i] -= F[ROW(i) + j] * r[j];
-        }
-    }
-    for (int i = m - 1; i >= 0; i--) {
-        r[i] *= F[ROW(i) + i];
-        for (int j = i + 1; j < m; j++) {
-            r[i] -= F[ROW(j) + i] * r[j];
-        }
-    }
-}
-
-/* Ac = A c-vector, As = A s-vector. */
-INLINE void times_A(const chain *c, const int n, const double *cv, const double *sv, double *Ac, double *As)
-{
-    for (int i = 0; i < n; i++) {
-        double u = 0, w = 0;
-        for (int j = 0; j < n; j++) {
-            u += c->A[i][j] * cv[j];
-            w += c->A[i][j] * sv[j];
-        }
-        Ac[i] = u;
-        As[i] = w;
-    }
-}
-
-/* ---- forward ---- */
-
-/* Fills sin, cos, factor, alpha and a of record r from its state and the controls u; v: velocity of the cart
- * at the start of the step. */
-INLINE void accelerate(const chain *c, double *r, const double *u, double v, const int n, const int force)
-{
-    const double *omega = OMEGA(r, n);
-    double *sn = SIN(r, n), *cs = COS(r, n), *F = FACTOR(r, n), *cart = CART(r, n);
-    double cw[N], sw[N], Ac[N], As[N], rhs[N + 1];
-    for (int i = 0; i < n; i++) {
-        double angle = THETA(r, n)[i], square = omega[i] * omega[i];
-        sn[i] = sin(angle);
-        cs[i] = cos(angle);
-        cw[i] = cs[i] * square;
-        sw[i] = sn[i] * square;
-    }
-    times_A(c, n, cw, sw, Ac, As);
-    for (int i = 0; i < n; i++) {
-        double torque = i + 1 < n ? u[i + 1] - u[i + 2] : u[i + 1];
-        rhs[i] = torque - (sn[i] * Ac[i] - cs[i] * As[i]) + c->p.gravity * c->b[i] * sn[i];
-        for (int j = 0; j < i; j++) {
-            F[ROW(i) + j] = c->A[i][j] * (cs[i] * cs[j] + sn[i] * sn[j]);
-        }
-        F[ROW(i) + i] = c->A[i][i] + c->p.inertia[i];
-    }
-    if (force) {
-        rhs[n] = u[0];
-        for (int i = 0; i < n; i++) {
-            rhs[n] -= c->b[i] * sw[i];
-            F[ROW(n) + i] = -c->b[i] * cs[i];
-        }
-        F[ROW(n) + n] = c->M0;
-    } else {
-        cart[2] = (u[0] - v) / c->p.h;
-        for (int i = 0; i < n; i++) {
-            rhs[i] += c->b[i] * cs[i] * cart[2];
-        }
-    }
-    factor(F, n + force);
-    solve(F, n + force, rhs);
-    memcpy(ALPHA(r, n), rhs, (size_t)n * sizeof *rhs);
-    if (force) {
-        cart[2] = rhs[n];
-    }
-}
-
-/* Computes the state of record `next` from record r. */
-INLINE void advance(const chain *c, const double *r, double *next, const int n)
-{
-    const double h = c->p.h, *cart = CART(r, n);
-    const int semi = c->p.integrator == CHAIN_SEMI_IMPLICIT;
-    double *to = CART(next, n);
-    for (int i = 0; i < n; i++) {
-        double omega = OMEGA(r, n)[i] + h * ALPHA(r, n)[i];
-        THETA(next, n)[i] = THETA(r, n)[i] + h * (semi ? omega : OMEGA(r, n)[i]);
-        OMEGA(next, n)[i] = omega;
-    }
-    to[1] = cart[1] + h * cart[2];
-    to[0] = cart[0] + h * (semi ? to[1] : cart[1]);
-}
 
 /* Stages of the classical Runge-Kutta method: their place in the step and their weights. */
 static const double ahead[4] = {0, 0.5, 0.5, 1}, weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
@@ -182,7 +66,7 @@ INLINE void advance_rk4(const chain *c, const double *r, double *next, const int
     to[0] = CART(r, n)[0];
     to[1] = CART(r, n)[1];
     for (int k = 0; k < 4; k++, r += RECORD(n)) {
-        move(next, r, c->p.h * weight[k], next, n);
+        move(next, r, c->law.p.h * weight[k], next, n);
     }
 }
 
@@ -207,7 +91,7 @@ static const double *net_controls(const chain *c, uint64_t t, const double *r, c
     double in[2 + 2 * N];
     net_inputs(c, r, n, in);
     memcpy(changed, u, (size_t)(n + 1) * sizeof *u);
-    ds_hybrid_forward(c->p.hybrid, c->w, in, changed + !force, c->net_tape + t * c->p.hybrid->tape);
+    ds_hybrid_forward(c->law.p.hybrid, c->w, in, changed + !force, c->net_tape + t * c->law.p.hybrid->tape);
     return changed;
 }
 
@@ -217,8 +101,8 @@ static void net_reverse(const chain *c, uint64_t t, double *u_bar, const int n, 
                         double cart_bar[2], double *tb, double *ob)
 {
     double in_bar[2 + 2 * N] = {0};
-    ds_hybrid_reverse(c->p.hybrid, c->w, c->net_tape + t * c->p.hybrid->tape, u_bar + !force, c->w_bar,
-                      in_bar);
+    ds_hybrid_reverse(c->law.p.hybrid, c->w, c->net_tape + t * c->law.p.hybrid->tape, u_bar + !force,
+                      c->w_bar, in_bar);
     cart_bar[0] += in_bar[0];
     cart_bar[1] += in_bar[1];
     for (int i = 0; i < n; i++) {
@@ -230,10 +114,10 @@ static void net_reverse(const chain *c, uint64_t t, double *u_bar, const int n, 
 /* Returns whether to stop; polls the host every POLL steps. */
 static int should_stop(chain *c, uint64_t t)
 {
-    if ((t + 1) % POLL != 0 || !c->p.host) {
+    if ((t + 1) % POLL != 0 || !c->law.p.host) {
         return 0;
     }
-    c->stopped = c->p.host->should_stop(c->p.host) != 0;
+    c->stopped = c->law.p.host->should_stop(c->law.p.host) != 0;
     return c->stopped;
 }
 
@@ -246,16 +130,16 @@ INLINE void simulate(chain *c, const double *u, const int n, const int force)
         double changed[N + 1];
         for (uint64_t k = 0; k < c->stages; k++, r += RECORD(n)) {
             if (k > 0) {
-                move(begin, r - RECORD(n), c->p.h * ahead[k], r, n);
+                move(begin, r - RECORD(n), c->law.p.h * ahead[k], r, n);
             }
             const double *controls =
-                c->p.hybrid ? net_controls(c, t * c->stages + k, r, u, n, force, changed) : u;
-            accelerate(c, r, controls, CART(begin, n)[1], n, force);
+                c->law.p.hybrid ? net_controls(c, t * c->stages + k, r, u, n, force, changed) : u;
+            accelerate(&c->law, r, controls, CART(begin, n)[1], n, force);
         }
         if (c->stages > 1) {
             advance_rk4(c, begin, r, n);
         } else {
-            advance(c, begin, r, n);
+            advance(&c->law, begin, r, n);
         }
         if (++held == c->hold) {
             held = 0;
@@ -266,73 +150,11 @@ INLINE void simulate(chain *c, const double *u, const int n, const int force)
 
 /* ---- reverse ---- */
 
-/* Reverse of the accelerations of record r. lam, in: derivatives by alpha and a. Adds those by the state to
- * tb and ob, those by the torques to ub. Returns the derivative by the force, or by the acceleration of the
- * cart if it is prescribed. */
-INLINE double reverse_accelerations(const chain *c, const double *r, double *lam, double *tb, double *ob,
-                                    double *ub, const int n, const int force)
-{
-    const double g = c->p.gravity, a = CART(r, n)[2];
-    const double *omega = OMEGA(r, n), *alpha = ALPHA(r, n), *sn = SIN(r, n), *cs = COS(r, n);
-    double p[N], q[N], P[N], Q[N], cl[N], sl[N], X[N], Y[N];
-    solve(FACTOR(r, n), n + force, lam);
-    for (int i = 0; i < n; i++) {
-        double square = omega[i] * omega[i];
-        p[i] = cs[i] * square + sn[i] * alpha[i];
-        q[i] = sn[i] * square - cs[i] * alpha[i];
-        cl[i] = cs[i] * lam[i];
-        sl[i] = sn[i] * lam[i];
-    }
-    times_A(c, n, p, q, P, Q);
-    times_A(c, n, cl, sl, X, Y);
-    for (int i = 0; i < n; i++) {
-        double bc = c->b[i] * cs[i], bs = c->b[i] * sn[i], Sl = sn[i] * X[i] - cs[i] * Y[i];
-        tb[i] += lam[i] * (g * bc - bs * a - cs[i] * P[i] - sn[i] * Q[i]) +
-                 omega[i] * omega[i] * (cs[i] * X[i] + sn[i] * Y[i]) + alpha[i] * Sl;
-        ob[i] += 2 * omega[i] * Sl;
-        if (force) {
-            tb[i] -= lam[n] * (bc * omega[i] * omega[i] + bs * alpha[i]);
-            ob[i] -= 2 * lam[n] * bs * omega[i];
-        } else {
-            lam[n] += lam[i] * bc;
-        }
-        ub[i + 1] += i ? lam[i] - lam[i - 1] : lam[i];
-    }
-    return lam[n];
-}
-
-/* Reverse of one step. cart_bar, tb, ob go from the state after the step to the state before it; adds the
- * derivatives by the controls to ub. */
-INLINE void reverse_step(const chain *c, const double *r, double cart_bar[2], double *tb, double *ob,
-                         double *ub, const int n, const int force)
-{
-    const double h = c->p.h, kept_x = cart_bar[0];
-    const int semi = c->p.integrator == CHAIN_SEMI_IMPLICIT;
-    double lam[N + 1], kept[N];
-    for (int i = 0; i < n; i++) {
-        kept[i] = tb[i];
-        if (semi) {
-            ob[i] += h * tb[i];
-        }
-        lam[i] = h * ob[i];
-    }
-    if (semi) {
-        cart_bar[1] += h * kept_x;
-    }
-    lam[n] = h * cart_bar[1];
-    const double by_cart = reverse_accelerations(c, r, lam, tb, ob, ub, n, force);
-    for (int i = 0; i < n && !semi; i++) {
-        ob[i] += h * kept[i];
-    }
-    ub[0] += force ? by_cart : by_cart / h; /* a = (u0 - v)/h of a cart whose velocity is prescribed */
-    cart_bar[1] += (semi ? 0 : h * kept_x) - (force ? 0 : by_cart / h);
-}
-
 /* The same for the four stages of a step of RK4 that start with record r. */
 INLINE void reverse_rk4(const chain *c, uint64_t t, const double *r, double cart_bar[2], double *tb,
                         double *ob, double *ub, const int n, const int force)
 {
-    const double h = c->p.h;
+    const double h = c->law.p.h;
     double sum_t[N], sum_o[N], st[N] = {0}, so[N] = {0}, sum_cart[2] = {cart_bar[0], cart_bar[1]};
     double cart[2] = {0, 0};
     memcpy(sum_t, tb, (size_t)n * sizeof *tb);
@@ -351,9 +173,10 @@ INLINE void reverse_rk4(const chain *c, uint64_t t, const double *r, double cart
         lam[n] = h * (weight[k] * cart_bar[1] + next * cart[1]);
         cart[0] = 0;
         cart[1] = rate_v;
-        const double by_cart = reverse_accelerations(c, r + k * RECORD(n), lam, st, so, of_stage, n, force);
+        const double by_cart =
+            reverse_accelerations(&c->law, r + k * RECORD(n), lam, st, so, of_stage, n, force);
         of_stage[0] = force ? by_cart : by_cart / h;
-        if (c->p.hybrid) {
+        if (c->law.p.hybrid) {
             net_reverse(c, 4 * t + (uint64_t)k, of_stage, n, force, cart, st, so);
         }
         for (int i = 0; i <= n; i++) {
@@ -382,15 +205,15 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
     for (uint64_t t = c->steps; t-- > 0 && !should_stop(c, t);) {
         if (c->stages > 1) {
             reverse_rk4(c, t, c->tape + 4 * t * RECORD(n), cart_bar, tb, ob, ub, n, force);
-        } else if (c->p.hybrid) {
+        } else if (c->law.p.hybrid) {
             double of_step[N + 1] = {0};
-            reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, of_step, n, force);
+            reverse_step(&c->law, c->tape + t * RECORD(n), cart_bar, tb, ob, of_step, n, force);
             net_reverse(c, t, of_step, n, force, cart_bar, tb, ob);
             for (int i = 0; i <= n; i++) {
                 ub[i] += of_step[i];
             }
         } else {
-            reverse_step(c, c->tape + t * RECORD(n), cart_bar, tb, ob, ub, n, force);
+            reverse_step(&c->law, c->tape + t * RECORD(n), cart_bar, tb, ob, ub, n, force);
         }
         if (--left == 0) {
             left = c->hold;
@@ -408,7 +231,7 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
 /* The loops are compiled for a few fixed numbers of links, so that they unroll, and once for any number. */
 #define FOR_LINKS(call, ...)                                                                                 \
     do {                                                                                                     \
-        const int any = c->p.links, force = c->p.control == CHAIN_FORCE;                                     \
+        const int any = c->law.p.links, force = c->law.p.control == CHAIN_FORCE;                             \
         switch (any * 2 + force) {                                                                           \
         case 2:                                                                                              \
             call(__VA_ARGS__, 1, 0);                                                                         \
@@ -432,7 +255,7 @@ INLINE void reverse(chain *c, chain_state *bar, double *u_bar, const int n, cons
 
 static void put(chain *c, uint64_t t, const chain_state *s)
 {
-    int n = c->p.links;
+    int n = c->law.p.links;
     double *r = c->tape + t * c->stages * (uint64_t)RECORD(n);
     memcpy(THETA(r, n), s->theta, (size_t)n * sizeof *r);
     memcpy(OMEGA(r, n), s->omega, (size_t)n * sizeof *r);
@@ -442,7 +265,7 @@ static void put(chain *c, uint64_t t, const chain_state *s)
 
 void chain_get(const chain *c, uint64_t t, chain_state *out)
 {
-    int n = c->p.links;
+    int n = c->law.p.links;
     const double *r = c->tape + t * c->stages * (uint64_t)RECORD(n);
     memset(out, 0, sizeof *out);
     memcpy(out->theta, THETA(r, n), (size_t)n * sizeof *r);
@@ -472,9 +295,41 @@ void chain_adjoint(chain *c, chain_state *bar, double *u_bar)
         return;
     }
     uint64_t blocks = (c->steps + c->hold - 1) / c->hold;
-    memset(u_bar, 0, blocks * (uint64_t)(c->p.links + 1) * sizeof *u_bar);
+    memset(u_bar, 0, blocks * (uint64_t)(c->law.p.links + 1) * sizeof *u_bar);
     FOR_LINKS(reverse, c, bar, u_bar);
 }
+
+/* ---- lanes ---- */
+
+extern const chain_lanes chain_lanes_baseline, chain_lanes_avx2, chain_lanes_avx512;
+
+static void open_lanes(chain *c, ds_memory *m, uint64_t steps)
+{
+    static const chain_lanes *const variant[] = ISA_VARIANTS(chain_lanes, NULL);
+    if (c->law.p.hybrid != NULL || c->stages > 1 || steps > LANES_STEPS) {
+        return;
+    }
+    c->lanes = variant[isa_choose(NULL)];
+    c->lanes_tape = lanes_memory(m, (steps + 1) * (uint64_t)RECORD(c->law.p.links), c->lanes->width);
+}
+
+uint64_t chain_width(const chain *c)
+{
+    return c->lanes != NULL ? c->lanes->width : 1;
+}
+
+void chain_lanes_simulate(chain *c, const chain_table *t, const chain_state *start, int keep,
+                          chain_state *end)
+{
+    c->lanes->simulate(&c->law, t, start, c->lanes_tape, keep, end);
+}
+
+void chain_lanes_adjoint(chain *c, const chain_table *t, const chain_state *bar, double *const *grad)
+{
+    c->lanes->adjoint(&c->law, t, c->lanes_tape, bar, grad);
+}
+
+/* ---- state ---- */
 
 int chain_stopped(const chain *c)
 {
@@ -483,7 +338,7 @@ int chain_stopped(const chain *c)
 
 int chain_finite(const chain *c, uint64_t t)
 {
-    int n = c->p.links;
+    int n = c->law.p.links;
     const double *r = c->tape + t * c->stages * (uint64_t)RECORD(n);
     int finite = isfinite(CART(r, n)[0]) && isfinite(CART(r, n)[1]);
     for (int i = 0; i < 2 * n; i++) {
@@ -504,10 +359,10 @@ int64_t chain_bad_step(const chain *c)
 
 void chain_accelerations(chain *c, const chain_state *s, const double *u, double *a, double *alpha)
 {
-    int n = c->p.links;
+    int n = c->law.p.links;
     c->steps = 0;
     put(c, 0, s);
-    accelerate(c, c->tape, u, s->v, n, c->p.control == CHAIN_FORCE);
+    accelerate(&c->law, c->tape, u, s->v, n, c->law.p.control == CHAIN_FORCE);
     memcpy(alpha, ALPHA(c->tape, n), (size_t)n * sizeof *alpha);
     *a = CART(c->tape, n)[2];
 }
@@ -528,21 +383,22 @@ chain *chain_create(ds_memory *m, const chain_params *p, uint64_t steps)
     if (m->failed) {
         return NULL;
     }
-    c->p = *p;
-    c->p.hybrid = net_tape ? p->hybrid : NULL;
+    c->law.p = *p;
+    c->law.p.hybrid = net_tape ? p->hybrid : NULL;
     c->net_tape = net_tape;
     c->tape = tape;
     c->stages = stages;
-    c->M0 = p->cart_mass;
+    c->law.M0 = p->cart_mass;
     for (int k = 0; k < p->links; k++) {
-        c->M0 += p->mass[k];
+        c->law.M0 += p->mass[k];
         for (int i = 0; i <= k; i++) {
-            c->b[i] += p->mass[k] * arm(p, k, i);
+            c->law.b[i] += p->mass[k] * arm(p, k, i);
             for (int j = 0; j <= k; j++) {
-                c->A[i][j] += p->mass[k] * arm(p, k, i) * arm(p, k, j);
+                c->law.A[i][j] += p->mass[k] * arm(p, k, i) * arm(p, k, j);
             }
         }
     }
+    open_lanes(c, m, steps);
     return c;
 }
 

@@ -65,6 +65,25 @@ void chain_weights(chain *c, const double *w, double *w_bar);
  * start state. Overwrites u_bar (shape of u) with those by the controls. */
 void chain_adjoint(chain *c, chain_state *bar, double *u_bar);
 
+/* Episodes side by side, one in each lane: they have the start state in common, and controls scale[j] x[lane][i
+ * + j] for every `hold` steps. */
+typedef struct chain_table {
+    uint64_t steps, hold;
+    const double *scale;    /* links + 1 */
+    const double *const *x; /* chain_width() arrays */
+} chain_table;
+
+/* Episodes of one call of the following functions; 1: they cannot be called (networks, RK4, long episodes). */
+uint64_t chain_width(const chain *c);
+
+/* Simulates them, with the bits of chain_simulate(); end: chain_width() final states. `keep`: the adjoint
+ * follows. */
+void chain_lanes_simulate(chain *c, const chain_table *t, const chain_state *start, int keep,
+                          chain_state *end);
+
+/* Reverse sweep over them. bar: derivatives by the final states; grad: by x. */
+void chain_lanes_adjoint(chain *c, const chain_table *t, const chain_state *bar, double *const *grad);
+
 /* State before step t (t = steps: the final state). */
 void chain_get(const chain *c, uint64_t t, chain_state *out);
 

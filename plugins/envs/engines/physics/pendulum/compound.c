@@ -26,7 +26,7 @@ typedef struct sides {
 INLINE void sines_of(const double *y, sides *t)
 {
     vec sine, cosine;
-    if (fabs(y[ANGLE_A]) <= VEC_SINCOS_MOST && fabs(y[ANGLE_B]) <= VEC_SINCOS_MOST) {
+    if (fabs(y[ANGLE_A]) <= SINCOS_MOST && fabs(y[ANGLE_B]) <= SINCOS_MOST) {
         vec_sincos((vec){y[ANGLE_A], y[ANGLE_B]}, &sine, &cosine);
         t->sa = sine[0];
         t->ca = cosine[0];
