@@ -3,6 +3,7 @@
  * decision variables are its initial velocity. */
 #include "common/number.h"
 #include "engines/kit/bundled.h"
+#include "engines/kit/lanes.h"
 #include "engines/physics/penalty/penalty.h"
 
 #include <string.h>
@@ -147,6 +148,7 @@ static ds_status allocate_bounce(void *self)
     bounce *e = self;
     e->p.hybrid = &e->kit.hybrid;
     e->sim = penalty_create(&e->kit.memory, &e->p, e->kit.steps);
+    e->kit.max_rows = e->sim != NULL && penalty_width(e->sim) > 1 ? 0 : 1;
     return DS_OK;
 }
 
@@ -199,6 +201,49 @@ static ds_status simulate_bounce(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* The derivatives of the loss by the last position. */
+static void loss_bar(const bounce *e, const double x[3], double x_bar[3])
+{
+    const double distance = sqrt(square_distance(e, x));
+    const double factor = e->loss == SQUARED ? 2 : distance > 0 ? 1 / distance : 0;
+    for (int i = 0; i < 3; i++) {
+        x_bar[i] = factor * (x[i] - e->target[i]);
+    }
+}
+
+/* Many episodes side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    bounce *e = self;
+    const uint64_t width = penalty_width(e->sim);
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        double x[3 * LANES_MOST], v[3 * LANES_MOST];
+        for (uint64_t j = 0; j < 3 * width; j++) {
+            x[j] = e->start[j / width];
+            v[j] = g.x[j % width][j / width];
+        }
+        penalty_lanes_simulate(e->sim, x, v, e->kit.steps, g.graded);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            double end[3] = {x[lane], x[width + lane], x[2 * width + lane]}, bar[3];
+            const double square = square_distance(e, end);
+            g.io[lane]->loss = e->loss == SQUARED ? square : sqrt(square);
+            loss_bar(e, end, bar);
+            for (uint64_t i = 0; i < 3; i++) {
+                x[i * width + lane] = bar[i];
+            }
+        }
+        if (g.graded) {
+            memset(v, 0, sizeof v);
+            penalty_lanes_adjoint(e->sim, x, v);
+            for (uint64_t j = 0; j < 3 * width; j++) {
+                g.grad[j % width][j / width] = v[j];
+            }
+        }
+    }
+    return DS_OK;
+}
+
 /* Simulates again to find the step that diverged. */
 static int64_t bad_step_of_bounce(void *self, ds_eval *io)
 {
@@ -211,13 +256,9 @@ static int64_t bad_step_of_bounce(void *self, ds_eval *io)
 static ds_status adjoint_of_bounce(void *self, ds_eval *io)
 {
     bounce *e = self;
-    double x_bar[3], distance = sqrt(square_distance(e, e->end));
-    double factor = e->loss == SQUARED ? 2 : distance > 0 ? 1 / distance : 0;
-    for (int i = 0; i < 3; i++) {
-        x_bar[i] = factor * (e->end[i] - e->target[i]);
-        io->grad[i] = 0;
-    }
-    memset(io->grad + e->kit.n, 0, (io->n - e->kit.n) * sizeof *io->grad);
+    double x_bar[3];
+    loss_bar(e, e->end, x_bar);
+    memset(io->grad, 0, io->n * sizeof *io->grad);
     penalty_weights(e->sim, io->x + e->kit.n, io->grad + e->kit.n);
     penalty_adjoint(e->sim, x_bar, io->grad);
     return DS_OK;
@@ -286,6 +327,8 @@ static const ds_env_table env = {.size = sizeof(bounce),
                                  .bad_step = bad_step_of_bounce,
                                  .adjoint = adjoint_of_bounce,
                                  .passes = 1,
+                                 .rows = simulate_rows,
+                                 .rows_adjoint = 1,
                                  .metrics = metrics,
                                  .bodies = bodies_of_bounce,
                                  .place = place_bounce,

@@ -18,6 +18,12 @@ typedef struct scene {
 } scene;
 
 static const scene scenes[] = {
+    {"bounce", 1, {NULL}},
+    {"bounce", 1, {"variant=paper", "steps=700", "loss=l2", NULL}},
+    {"bounce", 1, {"kf=30", "mu=0.5", "gravity=3", "start=1.5,0.2,0", NULL}},
+    {"bounce", 1, {"steps=5", "kd=0", "radius=0.9", NULL}},
+    {"bounce", 1, {"gravity=-10", "kf=1", "mu=1", "kd=1e5", NULL}},
+    {"bounce", 1, {"ke=1e300", NULL}}, /* diverges in a contact */
     {"cartpole", 1, {NULL}},
     {"cartpole", 1, {"links=1", "control=force", "loss=state_sq", "hold=3", "steps=7", NULL}},
     {"cartpole", 1, {"links=2", "integrator=semi-implicit", "steps=20", NULL}},

@@ -4,6 +4,9 @@
  * h x_bar. */
 #include "penalty.h"
 
+#include "engines/kit/lanes.h"
+#include "penalty_lanes.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -23,6 +26,9 @@ struct penalty {
     double *state;        /* (steps + 1) x 6, if kept */
     double *tape, *w_bar; /* tapes of the networks, one per record; see penalty_weights() */
     const double *w;
+    const struct penalty_lanes *lanes; /* NULL: none */
+    double *lanes_record;
+    uint64_t lanes_records;
 };
 
 static const double ground_normal[3] = {0, 1, 0}, wall_normal[3] = {-1, 0, 0};
@@ -238,6 +244,40 @@ void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
     }
 }
 
+/* ---- particles side by side ---- */
+
+enum { LANES_STEPS = 1024 }; /* longer episodes have no lanes: their records would take too much memory */
+
+extern const penalty_lanes penalty_lanes_baseline, penalty_lanes_avx2, penalty_lanes_avx512;
+
+static void open_lanes(penalty *s, ds_memory *m, uint64_t steps)
+{
+    static const penalty_lanes *const variant[] = ISA_VARIANTS(penalty_lanes, NULL);
+    if (s->p.hybrid != NULL || s->p.soft.kernel != SOFTNESS_NONE || s->p.soft.at_distance ||
+        steps > LANES_STEPS) {
+        return;
+    }
+    const uint64_t width = variant[isa_choose(NULL)]->width;
+    s->lanes_record = lanes_memory(m, steps * width * PENALTY_RECORD, width);
+    s->lanes = variant[isa_choose(NULL)];
+}
+
+uint64_t penalty_width(const penalty *s)
+{
+    return s->lanes != NULL ? s->lanes->width : 1;
+}
+
+void penalty_lanes_simulate(penalty *s, double *x, double *v, uint64_t steps, int keep)
+{
+    s->steps = steps;
+    s->lanes_records = s->lanes->simulate(&s->p, steps, keep ? s->lanes_record : NULL, x, v);
+}
+
+void penalty_lanes_adjoint(const penalty *s, double *x_bar, double *v_bar)
+{
+    s->lanes->adjoint(&s->p, s->steps, s->lanes_record, s->lanes_records, x_bar, v_bar);
+}
+
 penalty *penalty_create(ds_memory *m, const penalty_params *p, uint64_t steps)
 {
     const uint64_t tape = p->hybrid ? p->hybrid->tape : 0; /* 0 without networks */
@@ -251,6 +291,7 @@ penalty *penalty_create(ds_memory *m, const penalty_params *p, uint64_t steps)
     }
     *s = filled;
     s->p.hybrid = tape > 0 ? p->hybrid : NULL;
+    open_lanes(s, m, steps);
     return s;
 }
 

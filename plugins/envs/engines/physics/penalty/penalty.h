@@ -50,6 +50,15 @@ void penalty_weights(penalty *s, const double *w, double *w_bar);
 /* x_bar and v_bar, in: derivatives of a loss by the final state; out: by the start state. */
 void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3]);
 
+/* Particles side by side: lanes of one call of the following functions; 1: they cannot be called (networks,
+ * softened contact, long episodes). */
+uint64_t penalty_width(const penalty *s);
+
+/* The same for penalty_width() particles, with the same bits; number i of lane k is at i penalty_width() + k.
+ * Particles that do not stay finite may have other bits, also not finite. `keep`: the adjoint follows. */
+void penalty_lanes_simulate(penalty *s, double *x, double *v, uint64_t steps, int keep);
+void penalty_lanes_adjoint(const penalty *s, double *x_bar, double *v_bar);
+
 /* State x, v before step t; requires a simulation with `keep`. */
 const double *penalty_state(const penalty *s, uint64_t t);
 
