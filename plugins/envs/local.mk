@@ -24,6 +24,7 @@ include %D%/engines/physics/soft/local.mk
 include %D%/engines/kit/algebra/local.mk
 include %D%/engines/physics/rigid/local.mk
 include %D%/engines/physics/articulated/local.mk
+include %D%/engines/physics/rod/local.mk
 include %D%/engines/physics/pendulum/local.mk
 include %D%/engines/data/local.mk
 include %D%/engines/physics/throw/local.mk
@@ -260,7 +261,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_particles_la_LDFLAGS = $(plugin_link)
 %C%_particles_la_LIBADD = %D%/engines/physics/mpm/libmpmscene.la
 %C%_pendulum_la_LDFLAGS = $(plugin_link)
-%C%_pendulum_la_LIBADD = %D%/engines/kit/libkit.la
+%C%_pendulum_la_LIBADD = %D%/engines/physics/rod/librod.la %D%/engines/kit/libkit.la
 %C%_pinball_la_LDFLAGS = $(plugin_link)
 %C%_pinball_la_LIBADD = %D%/engines/physics/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)

@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pendulum.c - a rod on a pivot, moved by a weak torque; one torque per step is the decision variable. theta
  * = 0 is upright; the torque cannot lift the rod, so it must be swung up. */
+#include "common/sincos.h"
 #include "engines/kit/bundled.h"
+#include "engines/kit/lanes.h"
 
 #include <diffsim/helper/random.h>
 #include <string.h>
 
 static const double pi = 3.14159265358979323846;
+
+/* Angle in [-pi, pi). */
+static double wrapped(double theta)
+{
+    double turn = fmod(theta + pi, 2 * pi);
+    return (turn < 0 ? turn + 2 * pi : turn) - pi;
+}
+
+#define real double
+#define real_mask int
+#define real_sincos sincos_same
+#define real_choose(mask, a, b) ((mask) ? (a) : (b))
+#define real_abs fabs
+#define real_sign copysign
+#define real_wrapped wrapped
+#include "engines/physics/rod/rod_step.h"
 
 /* Pendulum-v1 of Gymnasium: uniform rod of length 1 m and mass 1 kg, g = 10 m/s^2, so that
  * omega' = 3 g/(2 l) sin(theta) + 3/(m l^2) u. */
@@ -48,7 +66,10 @@ typedef struct pendulum {
     ds_env_kit kit; /* first */
     int64_t variant, start;
     double theta0, omega0, speed_weight, effort_weight;
-    double dt, weight_rate, torque_rate, limit; /* of the variant */
+    rod_law law;
+    double limit; /* of the torque, of the variant */
+    const rod_lanes *lanes;
+    double *record; /* of episodes side by side */
     /* The last episode: states 0..steps, torque of each step. */
     double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1], torque[MAX_STEPS];
     uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
@@ -58,107 +79,109 @@ typedef struct pendulum {
 
 /* ---- dynamics ---- */
 
-/* Angle in [-pi, pi). */
-static double wrapped(double theta)
-{
-    double turn = fmod(theta + pi, 2 * pi);
-    return (turn < 0 ? turn + 2 * pi : turn) - pi;
-}
-
-/* Cost of one step of Pendulum-v1, from the state before it. */
-static double gym_cost(double theta, double omega, double u)
-{
-    double angle = wrapped(theta);
-    return angle * angle + 0.1 * omega * omega + 0.001 * u * u;
-}
-
-/* Semi-implicit Euler: the angle moves with the new velocity. */
 static void move_rod(pendulum *p, uint64_t k, double u)
 {
+    double theta = p->theta[k], omega = p->omega[k], cosine;
     p->torque[k] = u;
-    double omega = p->omega[k] + (p->weight_rate * sin(p->theta[k]) + p->torque_rate * u) * p->dt;
-    p->at_limit[k] = p->variant == GYM && fabs(omega) > speed_limit;
-    p->omega[k + 1] = p->at_limit[k] ? copysign(speed_limit, omega) : omega;
-    p->theta[k + 1] = p->theta[k] + p->omega[k + 1] * p->dt;
+    p->at_limit[k] = (uint8_t)rod_move(&p->law, &theta, &omega, u, &cosine);
+    p->omega[k + 1] = omega;
+    p->theta[k + 1] = theta;
 }
 
 /* Cost of a state in swingup200: from upright at theta = 2 pi. */
-static double suh_cost(const pendulum *p, uint64_t k)
+static double suh_cost(double theta, double omega)
 {
-    double angle = p->theta[k] - 2 * pi;
-    return angle * angle + p->omega[k] * p->omega[k];
+    double angle = theta - 2 * pi;
+    return angle * angle + omega * omega;
 }
 
-/* Cost of state k if it is the last one. */
-static double final_cost(const pendulum *p, uint64_t k)
+/* Cost of a state if it is the last one. */
+static double final_cost(const pendulum *p, double theta, double omega)
 {
     if (p->variant == SWINGUP200) {
-        return suh_final * suh_cost(p, k);
+        return suh_final * suh_cost(theta, omega);
     }
-    return 1 - cos(p->theta[k]) + p->speed_weight * p->omega[k] * p->omega[k];
+    return 1 - cos(theta) + p->speed_weight * omega * omega;
+}
+
+static void start_of(const pendulum *p, uint64_t noise_key, double *theta, double *omega)
+{
+    *theta = p->theta0;
+    *omega = p->omega0;
+    if (p->start == RANDOM && noise_key != 0) {
+        ds_random random = ds_random_open(noise_key, "start", 0);
+        *theta = pi * (2 * ds_random_uniform(&random) - 1);
+        *omega = 2 * ds_random_uniform(&random) - 1;
+    }
 }
 
 static ds_status begin_pendulum(void *self, uint64_t noise_key)
 {
     pendulum *p = self;
     p->running = 0;
-    p->theta[0] = p->theta0;
-    p->omega[0] = p->omega0;
-    if (p->start == RANDOM && noise_key != 0) {
-        ds_random random = ds_random_open(noise_key, "start", 0);
-        p->theta[0] = pi * (2 * ds_random_uniform(&random) - 1);
-        p->omega[0] = 2 * ds_random_uniform(&random) - 1;
-    }
+    start_of(p, noise_key, &p->theta[0], &p->omega[0]);
     return DS_OK;
 }
 
 /* Step k with torque u; returns what it adds to the loss. */
 static double advance(pendulum *p, uint64_t k, double u)
 {
-    double cost = p->variant == GYM          ? gym_cost(p->theta[k], p->omega[k], u)
-                  : p->variant == SWINGUP200 ? suh_cost(p, k) + u * u
-                                             : p->effort_weight / (double)p->kit.steps * u * u;
+    double cost = rod_cost(&p->law, p->theta[k], p->omega[k], u);
     p->running += cost;
     move_rod(p, k, u);
     return cost;
 }
 
-static double loss_of(const pendulum *p)
+static double loss_of(const pendulum *p, double running, double theta, double omega)
 {
-    return p->variant == GYM ? p->running : p->running + final_cost(p, p->kit.steps);
+    return p->variant == GYM ? running : running + final_cost(p, theta, omega);
 }
 
-/* Reverse sweep: a, b are d loss / d theta, d omega of the state after step k. While the speed limit acts,
- * the new speed does not depend on anything (its derivative is taken as 0 there, as 1 up to and at the
- * limit); the wrapped angle has slope 1, also at its jump at pi. */
+/* Its derivatives by the final state. */
+static void loss_bar(const pendulum *p, double theta, double omega, double *a, double *b)
+{
+    *a = *b = 0;
+    if (p->variant == SWINGUP60) {
+        *a = sin(theta);
+        *b = 2 * p->speed_weight * omega;
+    } else if (p->variant == SWINGUP200) {
+        *a = 2 * suh_final * (theta - 2 * pi);
+        *b = 2 * suh_final * omega;
+    }
+}
+
 static ds_status adjoint_of_pendulum(void *self, ds_eval *io)
 {
     const pendulum *p = self;
-    const double *x = io->x;
-    double *grad = io->grad;
-    double a = 0, b = 0;
-    if (p->variant == SWINGUP60) {
-        a = sin(p->theta[p->kit.steps]);
-        b = 2 * p->speed_weight * p->omega[p->kit.steps];
-    } else if (p->variant == SWINGUP200) {
-        a = 2 * suh_final * (p->theta[p->kit.steps] - 2 * pi);
-        b = 2 * suh_final * p->omega[p->kit.steps];
-    }
+    double a, b;
+    loss_bar(p, p->theta[p->kit.steps], p->omega[p->kit.steps], &a, &b);
     for (uint64_t k = p->kit.steps; k-- > 0;) {
-        b += p->dt * a;
-        b = p->at_limit[k] ? 0 : b;
-        grad[k] = p->torque_rate * p->dt * b;
-        a += p->weight_rate * p->dt * cos(p->theta[k]) * b;
-        if (p->variant == GYM) {
-            grad[k] += 0.002 * x[k];
-            a += 2 * wrapped(p->theta[k]);
-            b += 0.2 * p->omega[k];
-        } else if (p->variant == SWINGUP200) {
-            grad[k] += 2 * x[k];
-            a += 2 * (p->theta[k] - 2 * pi);
-            b += 2 * p->omega[k];
-        } else {
-            grad[k] += 2 * p->effort_weight / (double)p->kit.steps * x[k];
+        double sine, cosine;
+        sincos_same(p->theta[k], &sine, &cosine);
+        io->grad[k] =
+            rod_reverse(&p->law, p->theta[k], p->omega[k], io->x[k], cosine, p->at_limit[k], 1, &a, &b);
+    }
+    return DS_OK;
+}
+
+/* Many episodes side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    pendulum *p = self;
+    const uint64_t width = p->lanes->width, steps = p->kit.steps;
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        double theta[LANES_MOST], omega[LANES_MOST], running[LANES_MOST], a[LANES_MOST], b[LANES_MOST];
+        for (uint64_t lane = 0; lane < width; lane++) {
+            start_of(p, g.io[lane]->noise_key, &theta[lane], &omega[lane]);
+        }
+        p->lanes->simulate(&p->law, steps, g.x, theta, omega, running, g.graded ? p->record : NULL);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            g.io[lane]->loss = loss_of(p, running[lane], theta[lane], omega[lane]);
+            loss_bar(p, theta[lane], omega[lane], &a[lane], &b[lane]);
+        }
+        if (g.graded) {
+            p->lanes->adjoint(&p->law, steps, g.x, p->record, a, b, g.grad);
         }
     }
     return DS_OK;
@@ -176,14 +199,27 @@ static void read_pendulum(void *self, ds_param_reader *in)
     p->speed_weight = ds_param_real(in, "speed_weight");
     p->effort_weight = ds_param_real(in, "effort_weight");
     const int suh = p->variant == SWINGUP200;
-    p->dt = suh ? suh_dt : dt;
-    p->weight_rate = suh ? 1 : weight_rate;
-    p->torque_rate = suh ? 1 : torque_rate;
+    p->law = (rod_law){.cost = suh                 ? ROD_TRACK
+                               : p->variant == GYM ? ROD_GYM
+                                                   : ROD_EFFORT,
+                       .dt = suh ? suh_dt : dt,
+                       .weight_rate = suh ? 1 : weight_rate,
+                       .torque_rate = suh ? 1 : torque_rate,
+                       .speed_limit = p->variant == GYM ? speed_limit : (double)INFINITY};
     p->limit = suh ? suh_limit : torque_limit;
     p->kit.n = p->kit.steps = p->kit.horizon = p->variant == SWINGUP60 ? 60 : 200;
     p->kit.n_obs = N_OBS;
-    p->kit.dt = p->kit.control_dt = p->dt;
+    p->kit.dt = p->kit.control_dt = p->law.dt;
+    p->law.effort = p->effort_weight / (double)p->kit.steps;
     p->kit.time_limit = p->variant == GYM; /* cost of Pendulum-v1, for any number of steps */
+}
+
+static ds_status allocate_pendulum(void *self)
+{
+    pendulum *p = self;
+    p->lanes = rod_lanes_find();
+    p->record = lanes_memory(&p->kit.memory, p->kit.steps * ROD_RECORD, p->lanes->width);
+    return DS_OK;
 }
 
 /* The suggested start is a constant push: without torque the hanging rod is a stationary point of the loss.
@@ -212,7 +248,7 @@ static ds_status simulate_pendulum(void *self, ds_eval *io)
     for (uint64_t k = 0; k < p->kit.steps; k++) {
         advance(p, k, io->x[k]);
     }
-    io->loss = loss_of(p);
+    io->loss = loss_of(p, p->running, p->theta[p->kit.steps], p->omega[p->kit.steps]);
     return DS_OK;
 }
 
@@ -233,11 +269,12 @@ static ds_status act_on_pendulum(void *self, uint64_t k, ds_step *io)
     pendulum *p = self;
     io->reward = -advance(p, k, io->action[0]);
     if (p->variant == SWINGUP60) {
-        io->reward += final_cost(p, k) - final_cost(p, k + 1);
+        io->reward +=
+            final_cost(p, p->theta[k], p->omega[k]) - final_cost(p, p->theta[k + 1], p->omega[k + 1]);
     } else if (p->variant == SWINGUP200 && k + 1 == p->kit.steps) {
-        io->reward -= final_cost(p, k + 1);
+        io->reward -= final_cost(p, p->theta[k + 1], p->omega[k + 1]);
     }
-    io->loss = k + 1 == p->kit.steps ? loss_of(p) : 0;
+    io->loss = k + 1 == p->kit.steps ? loss_of(p, p->running, p->theta[k + 1], p->omega[k + 1]) : 0;
     io->cost_steps = 1;
     io->outcome = isfinite(p->running) && isfinite(p->theta[k + 1]) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     return DS_OK;
@@ -263,31 +300,21 @@ static void add_final_bar(pendulum *p, uint64_t k, double weight)
     }
 }
 
-/* The same branches as in adjoint_of_pendulum(). */
 static ds_status sweep_pendulum(void *self, ds_back *io)
 {
     pendulum *p = self;
     const uint64_t k = io->step;
-    const double r = io->reward_bar, u = p->torque[k], *obs_bar = io->obs_bar;
+    const double r = io->reward_bar, *obs_bar = io->obs_bar;
+    double sine, cosine;
     p->theta_bar += obs_bar[1] * cos(p->theta[k + 1]) - obs_bar[0] * sin(p->theta[k + 1]);
     p->omega_bar += obs_bar[2];
     if (p->variant == SWINGUP60 || (p->variant == SWINGUP200 && k + 1 == p->kit.steps)) {
         add_final_bar(p, k + 1, -r);
     }
-    p->omega_bar += p->dt * p->theta_bar;
-    p->omega_bar = p->at_limit[k] ? 0 : p->omega_bar;
-    io->action_bar[0] = p->torque_rate * p->dt * p->omega_bar;
-    p->theta_bar += p->weight_rate * p->dt * cos(p->theta[k]) * p->omega_bar;
-    if (p->variant == GYM) {
-        io->action_bar[0] -= r * 0.002 * u;
-        p->theta_bar -= r * 2 * wrapped(p->theta[k]);
-        p->omega_bar -= r * 0.2 * p->omega[k];
-    } else if (p->variant == SWINGUP200) {
-        io->action_bar[0] -= r * 2 * u;
-        p->theta_bar -= r * 2 * (p->theta[k] - 2 * pi);
-        p->omega_bar -= r * 2 * p->omega[k];
-    } else {
-        io->action_bar[0] -= r * 2 * p->effort_weight / (double)p->kit.steps * u;
+    sincos_same(p->theta[k], &sine, &cosine);
+    io->action_bar[0] = rod_reverse(&p->law, p->theta[k], p->omega[k], p->torque[k], cosine, p->at_limit[k],
+                                    -r, &p->theta_bar, &p->omega_bar);
+    if (p->variant == SWINGUP60) {
         add_final_bar(p, k, r);
     }
     io->cost_steps = 1;
@@ -324,20 +351,23 @@ static void measure_pendulum(void *self, uint64_t k, double *out)
     out[0] = p->theta[k];
     out[1] = p->omega[k];
     out[2] = k < p->kit.steps ? p->torque[k] : (double)NAN;
-    out[3] = p->variant == GYM          ? gym_cost(p->theta[k], p->omega[k], out[2])
-             : p->variant == SWINGUP200 ? suh_cost(p, k)
-                                        : final_cost(p, k);
+    out[3] = p->variant == SWINGUP60 ? final_cost(p, out[0], out[1])
+             : p->variant == GYM     ? rod_cost(&p->law, out[0], out[1], out[2])
+                                     : suh_cost(out[0], out[1]);
 }
 
 /* ---- plugin ---- */
 
 static const ds_env_table env = {.size = sizeof(pendulum),
                                  .read = read_pendulum,
+                                 .allocate = allocate_pendulum,
                                  .range = range_of_torque,
                                  .variable = name_torque,
                                  .simulate = simulate_pendulum,
                                  .adjoint = adjoint_of_pendulum,
                                  .passes = 1,
+                                 .rows = simulate_rows,
+                                 .rows_adjoint = 1,
                                  .metrics = metrics,
                                  .bodies = bodies_of_pendulum,
                                  .place = place_pendulum,
@@ -349,7 +379,7 @@ static const ds_env_table env = {.size = sizeof(pendulum),
                                  .back = sweep_pendulum};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("pendulum", "2"),
+    BUNDLED_DESC("pendulum", "3"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Swing-up of a pendulum by a weak torque.",
     .description =

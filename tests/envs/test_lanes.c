@@ -18,6 +18,11 @@ typedef struct scene {
 } scene;
 
 static const scene scenes[] = {
+    {"pendulum", 1, {NULL}},
+    {"pendulum", 1, {"variant=gym", "start=random", NULL}},
+    {"pendulum", 1, {"variant=gym", "theta0=-990", "omega0=8", NULL}},
+    {"pendulum", 50, {"variant=gym", NULL}}, /* at the speed limit */
+    {"pendulum", 1, {"variant=swingup200", "theta0=1000", "start=random", NULL}},
     {"bounce", 1, {NULL}},
     {"bounce", 1, {"variant=paper", "steps=700", "loss=l2", NULL}},
     {"bounce", 1, {"kf=30", "mu=0.5", "gravity=3", "start=1.5,0.2,0", NULL}},
