@@ -11,12 +11,13 @@ lanes_baseline = $(lanes_cflags) -DLANES_ISA=baseline -DVECTOR_LANES=2
 lanes_avx2 = $(lanes_cflags) -mavx2 -DLANES_ISA=avx2 -DVECTOR_LANES=4
 lanes_avx512 = $(lanes_cflags) $(AVX512_CFLAGS) -mno-fma -DLANES_ISA=avx512 -DVECTOR_LANES=8
 env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.la \
-	%D%/engines/ffi/libforeign.la %D%/engines/physics/contact/libcontact.la \
+	%D%/engines/ffi/libforeign.la \
 	%D%/engines/physics/cloth/libcloth.la %D%/engines/physics/mpm/libmpm.la \
 	%D%/engines/physics/mpm/libmpmscene.la $(mpm_variants)
 include %D%/engines/rendering/render/local.mk
 include %D%/engines/physics/fem/local.mk
 include %D%/engines/physics/chain/local.mk
+include %D%/engines/physics/contact/local.mk
 include %D%/engines/physics/control/local.mk
 include %D%/engines/physics/penalty/local.mk
 include %D%/engines/rendering/observation/local.mk
@@ -62,20 +63,6 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/ffi/call.h \
 	%D%/engines/ffi/signature.c \
 	%D%/engines/ffi/signature.h
-
-# Rigid bodies: a ball among boxes and walls in the plane (linear complementarity, impact, episode), or over a floor.
-%C%_engines_physics_contact_libcontact_la_SOURCES = \
-	%D%/engines/physics/contact/ball.h \
-	%D%/engines/physics/contact/ball.c \
-	%D%/engines/physics/contact/floor_ball.h \
-	%D%/engines/physics/contact/floor_ball.c \
-	%D%/engines/physics/contact/impact.h \
-	%D%/engines/physics/contact/impact.c \
-	%D%/engines/physics/contact/lcp.h \
-	%D%/engines/physics/contact/lcp.c \
-	%D%/engines/physics/contact/shape.h \
-	%D%/engines/physics/contact/shape.c
-%C%_engines_physics_contact_libcontact_la_LIBADD = %D%/engines/physics/smoothing/libdistance.la
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
 %C%_engines_physics_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd

@@ -3,6 +3,7 @@
  * is the distance of the ball to a target after a fixed time. */
 #include "engines/physics/contact/ball.h"
 #include "engines/kit/bundled.h"
+#include "engines/kit/lanes.h"
 #include "engines/kit/norm.h"
 #include "engines/physics/smoothing/softness.h"
 
@@ -220,6 +221,7 @@ static ds_status allocate_pinball(void *self)
     set_bars(e);
     e->p.hybrid = &e->kit.hybrid;
     e->sim = ball_create(&e->kit.memory, &e->p, e->kit.n, e->bar, e->kit.steps);
+    e->kit.max_rows = e->sim != NULL && ball_width(e->sim) > 1 && !(e->near.weight > 0) ? 0 : 1;
     return DS_OK;
 }
 
@@ -279,6 +281,29 @@ static ds_status simulate_pinball(void *self, ds_eval *io)
     }
     io->loss = distance(e, ball_state(e->sim, e->kit.steps), unused);
     io->loss += e->near.weight > 0 ? e->near.weight * see_bars(e) : 0;
+    return DS_OK;
+}
+
+/* Many episodes side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    pinball *e = self;
+    const uint64_t width = ball_width(e->sim);
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        double end[LANES_MOST][4];
+        ball_lanes_simulate(e->sim, g.x, e->start, e->kit.steps, end);
+        for (uint64_t lane = 0; lane < g.count; lane++) {
+            double bar[4] = {0, 0, 0, 0};
+            g.io[lane]->loss = distance(e, end[lane], bar);
+            if (g.graded) {
+                ball_adjoint(ball_lane(e->sim, lane), NULL, bar, g.grad[lane]);
+            }
+        }
+        if (e->p.host->should_stop(e->p.host)) {
+            return DS_STOPPED;
+        }
+    }
     return DS_OK;
 }
 
@@ -399,6 +424,8 @@ static const ds_env_table env = {.size = sizeof(pinball),
                                  .bad_step = bad_step_of_pinball,
                                  .adjoint = adjoint_of_pinball,
                                  .passes = 1,
+                                 .rows = simulate_rows,
+                                 .rows_adjoint = 1,
                                  .metrics = metrics,
                                  .bodies = bodies_of_pinball,
                                  .place = place_pinball,

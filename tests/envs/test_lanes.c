@@ -14,10 +14,17 @@ enum { MOST = 64 };
 typedef struct scene {
     const char *name;
     double wide; /* points are drawn from the box times this number */
-    const char *settings[6];
+    const char *settings[8];
 } scene;
 
 static const scene scenes[] = {
+    {"pinball", 1, {NULL}},
+    {"pinball", 1, {"variant=pinball16", "integrator=semi-implicit", "steps=400", NULL}},
+    {"pinball", 1, {"contact_order=sequential", "gradient=saltation", "clip=0.05", NULL}},
+    {"pinball",
+     1,
+     {"gravity=-3", "height=3", "width=4", "start=2,1", "start_velocity=30,9", "steps=300", NULL}},
+    {"pinball", 1, {"half_thickness=0.02", "restitution=0", NULL}},
     {"pendulum", 1, {NULL}},
     {"pendulum", 1, {"variant=gym", "start=random", NULL}},
     {"pendulum", 1, {"variant=gym", "theta0=-990", "omega0=8", NULL}},

@@ -5,6 +5,8 @@
  * steps with contacts, unless states have derivatives of their own or bodies act at a distance. */
 #include "ball.h"
 
+#include "ball_lanes.h"
+#include "engines/kit/lanes.h"
 #include "lcp.h"
 
 #include <math.h>
@@ -20,6 +22,10 @@ struct ball {
     double *tape, *w_bar; /* tape of the networks; w_bar: see ball_weights() */
     const double *w;
     int stopped;
+    ball_course course;
+    const ball_lanes *lanes; /* NULL: none */
+    ball *lane[LANES_MOST];
+    double *turn;
 };
 
 enum { BALL_NET_INPUTS = 3 };
@@ -54,7 +60,8 @@ static int touch_walls(const ball *b, const double *q, int count, impact_contact
 }
 
 /* Finds the boxes that the disc touches, in order; skips far ones by their distance. */
-static int touch_boxes(const ball *b, const double *q, int count, impact_contact *k)
+__attribute__((always_inline)) static inline int touch_boxes(const ball *b, const double *q, int count,
+                                                             impact_contact *k)
 {
     for (uint64_t i = 0; i < b->n; i++) {
         double dx = q[0] - b->box[i].centre[0], dy = q[1] - b->box[i].centre[1];
@@ -131,35 +138,54 @@ static void ball_place(ball *b, const double *angle, uint64_t steps)
     }
 }
 
+static ball_course course_of(const ball *b)
+{
+    const double r = b->p.radius, *w = b->p.walls;
+    return (ball_course){.h = b->p.h,
+                         .fall = b->p.h * b->p.gravity,
+                         .radius = r,
+                         .edges = {w[0] + r, w[1] - r, w[2] + r, w[3] - r},
+                         .semi = b->p.integrator == BALL_SEMI_IMPLICIT,
+                         .n = b->n,
+                         .steps = b->steps,
+                         .box = b->box};
+}
+
+static const double slack = 1e-9; /* rounding must not hide a wall */
+
+/* Step t. */
+__attribute__((always_inline)) static inline void ball_step(ball *b, const ball_course *c, uint64_t t,
+                                                            double q[2], double v[2])
+{
+    const double before[2] = {v[0], v[1]}, *edge = c->edges;
+    impact_contact *k = b->contact + b->contacts;
+    int count = touch_boxes(b, q, 0, k);
+    if (q[0] <= edge[0] + slack || q[0] >= edge[1] - slack || q[1] <= edge[2] + slack ||
+        q[1] >= edge[3] - slack) {
+        count = touch_walls(b, q, count, k);
+    }
+    v[1] -= c->fall;
+    if (count) {
+        collide(b, t, count, v);
+    }
+    q[0] += c->h * (c->semi ? v[0] : before[0]);
+    q[1] += c->h * (c->semi ? v[1] : before[1]);
+}
+
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps)
 {
-    const double h = b->p.h, fall = h * b->p.gravity, r = b->p.radius;
-    const double x0 = b->p.walls[0] + r, x1 = b->p.walls[1] - r, y0 = b->p.walls[2] + r,
-                 y1 = b->p.walls[3] - r;
-    const int semi = b->p.integrator == BALL_SEMI_IMPLICIT;
-    const double slack = 1e-9; /* rounding must not hide a wall */
     double q[2] = {state[0], state[1]}, v[2] = {state[2], state[3]}, *s = b->state;
     ball_place(b, angle, steps);
+    const ball_course c = course_of(b);
     for (uint64_t t = 0; t < steps; t++, s += 4) {
         if (poll(b, t)) {
             return;
         }
-        double before[2] = {v[0], v[1]};
         s[0] = q[0];
         s[1] = q[1];
         s[2] = v[0];
         s[3] = v[1];
-        impact_contact *k = b->contact + b->contacts;
-        int count = touch_boxes(b, q, 0, k);
-        if (q[0] <= x0 + slack || q[0] >= x1 - slack || q[1] <= y0 + slack || q[1] >= y1 - slack) {
-            count = touch_walls(b, q, count, k);
-        }
-        v[1] -= fall;
-        if (count) {
-            collide(b, t, count, v);
-        }
-        q[0] += h * (semi ? v[0] : before[0]);
-        q[1] += h * (semi ? v[1] : before[1]);
+        ball_step(b, &c, t, q, v);
     }
     s[0] = q[0];
     s[1] = q[1];
@@ -167,7 +193,53 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
     s[3] = v[1];
 }
 
-ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
+/* ---- balls side by side ---- */
+
+enum { LANES_STEPS = 4096 }; /* longer episodes have no lanes: their events would take too much memory */
+
+extern const ball_lanes ball_lanes_baseline, ball_lanes_avx2, ball_lanes_avx512;
+
+static void impact_of_lane(ball *b, uint64_t t, double q[2], double v[2])
+{
+    ball_step(b, &b->course, t, q, v);
+}
+
+uint64_t ball_width(const ball *b)
+{
+    return b->lanes != NULL ? b->lanes->width : 1;
+}
+
+ball *ball_lane(const ball *b, uint64_t k)
+{
+    return b->lane[k];
+}
+
+void ball_lanes_simulate(ball *b, const double *const *angle, const double state[4], uint64_t steps,
+                         double end[][4])
+{
+    const uint64_t width = b->lanes->width;
+    double at[4 * LANES_MOST];
+    for (uint64_t k = 0; k < width; k++) {
+        ball *lane = b->lane[k];
+        ball_place(lane, angle[k], steps);
+        lane->course = course_of(lane);
+        for (uint64_t i = 0; i < b->n; i++) {
+            b->turn[2 * i * width + k] = lane->box[i].c;
+            b->turn[(2 * i + 1) * width + k] = lane->box[i].s;
+        }
+        for (uint64_t j = 0; j < 4; j++) {
+            at[j * width + k] = state[j];
+        }
+    }
+    b->lanes->simulate(&b->lane[0]->course, b->turn, b->lane, impact_of_lane, at);
+    for (uint64_t k = 0; k < width; k++) {
+        for (uint64_t j = 0; j < 4; j++) {
+            end[k][j] = at[j * width + k];
+        }
+    }
+}
+
+static ball *make_ball(ds_memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
 {
     const uint64_t tape = p->hybrid ? p->hybrid->tape : 0; /* 0 without networks */
     const ball filled = {.p = *p,
@@ -187,6 +259,23 @@ ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_bo
         memcpy(b->box, boxes, n * sizeof *boxes);
     }
     return b;
+}
+
+ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
+{
+    static const ball_lanes *const variant[] = ISA_VARIANTS(ball_lanes, NULL);
+    ball *b = make_ball(m, p, n, boxes, steps);
+    if (b == NULL || b->p.hybrid != NULL || p->soft.kernel != SOFTNESS_NONE || p->soft.at_distance ||
+        steps > LANES_STEPS) {
+        return b;
+    }
+    const ball_lanes *lanes = variant[isa_choose(NULL)];
+    b->turn = lanes_memory(m, 2 * n, lanes->width);
+    for (uint64_t k = 0; k < lanes->width; k++) {
+        b->lane[k] = make_ball(m, p, n, boxes, steps);
+    }
+    b->lanes = lanes;
+    return m->failed ? NULL : b;
 }
 
 void ball_weights(ball *b, const double *w, double *w_bar)

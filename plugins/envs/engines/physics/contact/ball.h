@@ -79,6 +79,14 @@ ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_bo
 void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 void ball_far_simulate(ball *b, const double *angle, const double state[4], uint64_t steps);
 
+/* Balls side by side with impacts: lanes of one call; 1: ball_lanes_simulate() cannot be called (networks,
+ * softened contact, long episodes). Lane k is ball_lane(b, k) afterwards, for ball_adjoint(), without states.
+ * angle: one array for each lane; state: that of the start; end: 4 numbers per lane. */
+uint64_t ball_width(const ball *b);
+void ball_lanes_simulate(ball *b, const double *const *angle, const double state[4], uint64_t steps,
+                         double end[][4]);
+ball *ball_lane(const ball *b, uint64_t k);
+
 /* state_bar, in: derivatives of a loss by the final state; out: by the start state. Sets angle_bar. `more`:
  * further derivatives by the positions before steps 0 .. steps - 1, two each; NULL = none. */
 void ball_adjoint(ball *b, const double *more, double state_bar[4], double *angle_bar);

@@ -13,6 +13,7 @@ void shape_box_place(shape_box *b, double radius, double angle)
 {
     double r = sqrt(b->half[0] * b->half[0] + b->half[1] * b->half[1]) + radius;
     b->reach = r * r * (1 + 1e-12); /* rounding must not hide a contact */
+    b->extent = sqrt(b->reach);
     b->c = cos(angle);
     b->s = sin(angle);
 }

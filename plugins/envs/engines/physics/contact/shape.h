@@ -4,11 +4,12 @@
 #ifndef DS_ENGINES_SHAPE_H
 #define DS_ENGINES_SHAPE_H
 
-/* A box that turns about its centre; c, s are set from its angle. */
+/* A box that turns about its centre; reach, extent, c and s are set from its angle. */
 typedef struct shape_box {
     double centre[2]; /* m */
     double half[2];   /* m: half length, half thickness */
     double reach;     /* squared distance of the centres beyond which there is no contact */
+    double extent;    /* m, its root */
     double c, s;      /* of the angle */
 } shape_box;
 
