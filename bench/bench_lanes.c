@@ -85,8 +85,8 @@ static double microseconds(ds_pool *p, const double *x, uint64_t batch, uint32_t
     return 1e6 * (bench_cpu_s() - start) / BATCH;
 }
 
-/* The least times of an environment at the same random points of its box: loss one by one and in a batch, then
- * with gradient. */
+/* The least times of an environment at the same random points of its box: loss one by one and in a batch,
+ * then with gradient. */
 static void measure(ds_pool *const *p, int builds, double best[][COLUMNS])
 {
     const ds_pool_env *env = ds_pool_env_of(p[0]);

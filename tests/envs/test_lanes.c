@@ -128,7 +128,7 @@ static void check_scene(const scene *s, const char *isa)
         for (uint64_t k = 0; k < MOST; k++) {
             evaluate(&e, 1, x + k * n, key + k, want, alone + k, one + k * n);
         }
-        if (graded && checksum(alone, MOST, one, n) <= MOST) {
+        if (graded && checksum(alone, MOST, one, n) < MOST / 2) {
             fail_msg("%s %s: nothing to compare", s->name, s->settings[0] ? s->settings[0] : "");
         }
         for (uint64_t count = 1; count <= MOST; count += count < 10 ? 1 : 9) {

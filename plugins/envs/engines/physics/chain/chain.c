@@ -16,7 +16,6 @@
  * so no inverse is differentiated. */
 #include "chain.h"
 
-#include "chain_lanes.h"
 #include "common/sincos.h"
 #include "engines/kit/lanes.h"
 

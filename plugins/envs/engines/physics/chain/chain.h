@@ -8,45 +8,9 @@
 #ifndef DS_ENGINES_CHAIN_H
 #define DS_ENGINES_CHAIN_H
 
-#include <diffsim/helper/hybrid.h>
+#include "chain_law.h"
+
 #include <diffsim/helper/memory.h>
-#include <diffsim/host.h>
-#include <stdint.h>
-
-enum { CHAIN_MAX_LINKS = 10 };
-
-/* Meaning of the first control of a step. */
-enum {
-    CHAIN_VELOCITY = 0, /* velocity of the cart after the step, without a limit of force */
-    CHAIN_FORCE = 1     /* force on the cart */
-};
-
-enum {
-    CHAIN_EXPLICIT = 0,      /* q' = q + h v, v' = v + h a(q, v): Nimble's order */
-    CHAIN_SEMI_IMPLICIT = 1, /* v' = v + h a(q, v), q' = q + h v' */
-    /* the classical Runge-Kutta method; a cart with prescribed velocity has the same a in all stages */
-    CHAIN_RK4 = 2
-};
-
-typedef struct chain_params {
-    int links, control, integrator;
-    double h;         /* s */
-    double gravity;   /* m/s^2, acts along -y */
-    double cart_mass; /* kg */
-    double mass[CHAIN_MAX_LINKS];
-    double length[CHAIN_MAX_LINKS];  /* m, from joint to joint */
-    double com[CHAIN_MAX_LINKS];     /* m, centre of mass from the joint nearer to the cart */
-    double inertia[CHAIN_MAX_LINKS]; /* kg m^2, about the centre of mass */
-    /* Networks; NULL or empty: none. Inputs: x, v, the relative joint angles and their rates (links each).
-     * Outputs: with force control the force on the cart, then the torques of the joints. */
-    const ds_hybrid *hybrid;
-    const ds_host *host; /* its stop flag is polled; may be NULL */
-} chain_params;
-
-typedef struct chain_state {
-    double x, v;
-    double theta[CHAIN_MAX_LINKS], omega[CHAIN_MAX_LINKS];
-} chain_state;
 
 typedef struct chain chain;
 
@@ -65,15 +29,8 @@ void chain_weights(chain *c, const double *w, double *w_bar);
  * start state. Overwrites u_bar (shape of u) with those by the controls. */
 void chain_adjoint(chain *c, chain_state *bar, double *u_bar);
 
-/* Episodes side by side, one in each lane: they have the start state in common, and controls scale[j] x[lane][i
- * + j] for every `hold` steps. */
-typedef struct chain_table {
-    uint64_t steps, hold;
-    const double *scale;    /* links + 1 */
-    const double *const *x; /* chain_width() arrays */
-} chain_table;
-
-/* Episodes of one call of the following functions; 1: they cannot be called (networks, RK4, long episodes). */
+/* Episodes of one call of the following functions; 1: they cannot be called (networks, RK4, long
+ * episodes). */
 uint64_t chain_width(const chain *c);
 
 /* Simulates them, with the bits of chain_simulate(); end: chain_width() final states. `keep`: the adjoint

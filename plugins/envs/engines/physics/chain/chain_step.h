@@ -6,7 +6,7 @@
 #ifndef DS_ENGINES_CHAIN_STEP_H
 #define DS_ENGINES_CHAIN_STEP_H
 
-#include "chain_lanes.h"
+#include "chain_law.h"
 
 #include <string.h>
 

@@ -4,7 +4,11 @@
 #ifndef DS_ENGINES_BALL_LANES_H
 #define DS_ENGINES_BALL_LANES_H
 
-#include "ball.h"
+#include "shape.h"
+
+#include <stdint.h>
+
+typedef struct ball ball; /* ball.h */
 
 typedef struct ball_course {
     double h, fall;    /* change of the velocity in a step */

@@ -17,12 +17,12 @@ env_engine_libs += %D%/libcontact.la $(contact_variants)
 contact_kernel_headers = %D%/ball.h %D%/ball_lanes.h
 
 contact_variants = %D%/libbaseline.la
-%C%_libbaseline_la_SOURCES = %D%/ball_lanes.c $(contact_kernel_headers)
+%C%_libbaseline_la_SOURCES = %D%/variant.c $(contact_kernel_headers)
 %C%_libbaseline_la_CFLAGS = $(lanes_baseline)
 if X86_VARIANTS
 contact_variants += %D%/libavx2.la %D%/libavx512.la
-%C%_libavx2_la_SOURCES = %D%/ball_lanes.c $(contact_kernel_headers)
+%C%_libavx2_la_SOURCES = %D%/variant.c $(contact_kernel_headers)
 %C%_libavx2_la_CFLAGS = $(lanes_avx2)
-%C%_libavx512_la_SOURCES = %D%/ball_lanes.c $(contact_kernel_headers)
+%C%_libavx512_la_SOURCES = %D%/variant.c $(contact_kernel_headers)
 %C%_libavx512_la_CFLAGS = $(lanes_avx512)
 endif

@@ -5,7 +5,6 @@
 #include "penalty.h"
 
 #include "engines/kit/lanes.h"
-#include "penalty_lanes.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,26 +11,9 @@
 #ifndef DS_ENGINES_PENALTY_H
 #define DS_ENGINES_PENALTY_H
 
-#include "engines/physics/smoothing/softness.h"
+#include "penalty_law.h"
 
-#include <diffsim/helper/hybrid.h>
 #include <diffsim/helper/memory.h>
-
-typedef struct penalty_params {
-    double h;       /* s */
-    double mass;    /* kg */
-    double gravity; /* m/s^2, along -y */
-    double radius;  /* m, distance at which contact starts */
-    double ke;      /* N/m, stiffness */
-    double kd;      /* N s/m, damping while approaching */
-    double kf;      /* N s/m, viscous friction at low speed */
-    double mu;      /* Coulomb friction */
-    double wall;    /* m: the wall is the plane x = wall, seen from the left; infinite = none */
-    softness soft;  /* ramps over the penetration, in m */
-    /* Networks; NULL or empty: none. Inputs: position, velocity and contact force (3 each). Outputs: the
-     * force without gravity (3), which starts as the contact force. Evaluated at each step. */
-    const ds_hybrid *hybrid;
-} penalty_params;
 
 enum { PENALTY_GROUND = 1, PENALTY_WALL = 2 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rod.h - a rod that turns about its end under gravity and a torque, with the costs of three tasks: constants,
- * and kernels for many episodes side by side (engines/kit/lanes.h). rod_step.h has the equations. */
+/* rod.h - a rod that turns about its end under gravity and a torque, with the costs of three tasks:
+ * constants, and kernels for many episodes side by side (engines/kit/lanes.h). rod_step.h has the
+ * equations. */
 #ifndef DS_ENGINES_ROD_H
 #define DS_ENGINES_ROD_H
 
@@ -23,8 +24,8 @@ enum { ROD_RECORD = 4 }; /* vectors of a record: theta, omega, cosine, whether t
 typedef struct rod_lanes {
     const char *isa;
     uint64_t width;
-    /* Simulates `width` episodes under torques u[lane][step]. theta, omega, in: start; out: final state (width
-     * each). running: sums of the costs of the steps. record: room for `steps` records, or NULL. */
+    /* Simulates `width` episodes under torques u[lane][step]. theta, omega, in: start; out: final state
+     * (width each). running: sums of the costs of the steps. record: room for `steps` records, or NULL. */
     void (*simulate)(const rod_law *l, uint64_t steps, const double *const *u, double *theta, double *omega,
                      double *running, double *record);
     /* theta_bar, omega_bar: derivatives by the final states (width each); writes those by the torques. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rod_step.h - one step of the rod and its reverse, written once for one episode and for several side by side.
- * The file that includes it defines
+/* rod_step.h - one step of the rod and its reverse, written once for one episode and for several side by
+ * side. The file that includes it defines
  *     real, real_mask    a double and an int, or vectors with one episode in each lane
  *     real_sincos(), real_choose(mask, a, b), real_abs(), real_sign(size, sign)
  *     real_wrapped()     an angle in [-pi, pi)
@@ -42,7 +42,8 @@ ROD_INLINE real_mask rod_move(const rod_law *l, real *theta, real *omega, real u
     return at_limit;
 }
 
-/* Reverse of a step whose cost counts `weight` times. a, b: derivatives by angle and velocity, of the state after it, then of
+/* Reverse of a step whose cost counts `weight` times. a, b: derivatives by angle and velocity, of the state
+ * after it, then of
  * that before it; returns the derivative by the torque. While the speed limit acts, the new speed does not
  * depend on anything (its derivative is taken as 0 there, as 1 up to and at the limit); the wrapped angle has
  * slope 1, also at its jump at pi. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chain_lanes.c - chains side by side (chain_lanes.h), compiled for each instruction set: LANES_ISA is its
+/* variant.c - chains side by side (chain_law.h), compiled for each instruction set: LANES_ISA is its
  * name, VECTOR_LANES its width. */
-#include "chain_lanes.h"
+#include "chain_law.h"
 
 #include "engines/kit/lanes.h"
 

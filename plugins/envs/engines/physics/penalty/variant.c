@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* penalty_lanes.c - particles side by side (penalty_lanes.h), compiled for each instruction set: LANES_ISA is
+/* variant.c - particles side by side (penalty_law.h), compiled for each instruction set: LANES_ISA is
  * its name, VECTOR_LANES its width.
  *
  * Every lane has its own time. Lanes fly until each is in contact or at its end, those in contact wait for
@@ -8,7 +8,7 @@
  *
  * Terms of penalty.c that are multiplied by a 0 of a normal are left out: they change no bit of a finite
  * state. An episode that is not finite is evaluated alone. */
-#include "penalty_lanes.h"
+#include "penalty_law.h"
 
 #include "engines/kit/lanes.h"
 

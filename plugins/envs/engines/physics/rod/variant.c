@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rod_lanes.c - rods side by side (rod.h), compiled for each instruction set: LANES_ISA is its name,
+/* variant.c - rods side by side (rod.h), compiled for each instruction set: LANES_ISA is its name,
  * VECTOR_LANES its width. */
 #include "engines/kit/lanes.h"
 

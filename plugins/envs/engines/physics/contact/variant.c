@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ball_lanes.c - flights of balls side by side (ball_lanes.h), compiled for each instruction set: LANES_ISA is
- * its name, VECTOR_LANES its width.
+/* variant.c - flights of balls side by side (ball_lanes.h), compiled for each instruction set: LANES_ISA
+ * is its name, VECTOR_LANES its width.
  *
  * Every lane has its own time. Lanes that cannot reach anything within AHEAD steps fly so far without a test;
  * the others wait until there are none of these, then all take one step, in which those that touch something

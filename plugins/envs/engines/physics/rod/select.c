@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rod.c - which kernels for rods run here (see rod.h). */
+/* select.c - which kernels for rods run here (see rod.h). */
 #include "rod.h"
 
 #include "common/isa.h"
