@@ -18,6 +18,11 @@ typedef struct scene {
 } scene;
 
 static const scene scenes[] = {
+    {"push", 1, {NULL}},
+    {"push", 1, {"set=variance", "goal=1,2,3,4", "mass=3", NULL}},
+    {"push_far", 1, {"start=0,1.2,5,0", NULL}},
+    {"spring_wall", 1, {NULL}},
+    {"spring_wall", 1, {"set=k2000", "control_in_wall=ignored", "r=0", NULL}},
     {"pinball", 1, {NULL}},
     {"pinball", 1, {"variant=pinball16", "integrator=semi-implicit", "steps=400", NULL}},
     {"pinball", 1, {"contact_order=sequential", "gradient=saltation", "clip=0.05", NULL}},

@@ -35,6 +35,7 @@ static void read_far(void *self, ds_param_reader *in)
         &e->blocks, in,
         &(open_loop_usual){
             .steps = 200, .h = 0.005, .start = {0, 2, 0, 0}, .goal = {0, target, 0, 0}, .qd = {0, 1, 0, 0}});
+    e->blocks.loop.kit.max_rows = e->near.weight > 0 ? 1 : e->blocks.loop.kit.max_rows;
     e->more = ds_memory_doubles(&e->blocks.loop.kit.memory, (e->blocks.loop.kit.steps + 1) * BLOCKS_STATES);
 }
 

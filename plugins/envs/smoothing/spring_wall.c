@@ -4,6 +4,11 @@
 #include "engines/physics/smoothing/rollout.h"
 #include "engines/physics/smoothing/plain.h"
 
+#define real double
+#define real_mask int
+#define real_choose(mask, a, b) ((mask) ? (a) : (b))
+#include "engines/physics/smoothing/open_step.h"
+
 enum { X, V, STATES };
 enum { ADDS, IGNORED };
 
@@ -33,33 +38,18 @@ typedef struct bouncer {
     int64_t control;
 } bouncer;
 
-/* Depth in the right (positive) or left wall. */
-static double depth(const bouncer *e, double x)
-{
-    return x > e->wall ? x - e->wall : x < -e->wall ? x + e->wall : 0;
-}
-
 static void step(const void *self, const double *x, const double *u, double *next)
 {
     const bouncer *e = self;
-    const double in = depth(e, x[X]), rate = e->loop.h / e->mass;
-    const int touches = fabs(in) > 0;
-    const double force =
-        (touches && e->control == IGNORED ? 0 : u[0]) - (touches ? e->k * in + e->d * x[V] : 0);
-    next[V] = x[V] + rate * force;
-    next[X] = x[X] + e->loop.h * next[V];
+    walls_move(&e->loop.law, x, u[0], next);
 }
 
 static void back(const void *self, const double *x, const double *u, const double *next_bar, double *x_bar,
                  double *u_bar)
 {
     const bouncer *e = self;
-    const int touches = fabs(depth(e, x[X])) > 0;
-    const double v_bar = next_bar[V] + e->loop.h * next_bar[X], force_bar = e->loop.h / e->mass * v_bar;
     (void)u;
-    x_bar[X] += next_bar[X] - (touches ? e->k * force_bar : 0);
-    x_bar[V] += v_bar - (touches ? e->d * force_bar : 0);
-    u_bar[0] += touches && e->control == IGNORED ? 0 : force_bar;
+    walls_reverse(&e->loop.law, x, next_bar, x_bar, u_bar);
 }
 
 static const rollout_system between_walls = {.states = STATES, .controls = 1, .step = step, .back = back};
@@ -88,6 +78,14 @@ static void read_bouncer(void *self, ds_param_reader *in)
                                       .r = {r[set]}});
     e->loop.names = names;
     e->loop.unit = "N";
+    e->loop.law = (open_law){.system = OPEN_WALLS,
+                             .h = e->loop.h,
+                             .rate = e->loop.h / e->mass,
+                             .k = e->k,
+                             .d = e->d,
+                             .wall = e->wall,
+                             .ignored = e->control == IGNORED};
+    open_loop_lanes(&e->loop);
 }
 
 /* ---- scene ---- */
@@ -126,7 +124,7 @@ static void measure_bouncer(void *self, uint64_t k, double *out)
     const double *x = open_loop_state(&e->loop, k);
     out[0] = x[X];
     out[1] = x[V];
-    out[2] = depth(e, x[X]);
+    out[2] = walls_depth(&e->loop.law, x[X]);
     out[3] = open_loop_control(&e->loop, k, 0);
     out[4] = rollout_cost(&e->loop.roll, k);
 }
@@ -140,6 +138,7 @@ static const ds_env_table env = {.size = sizeof(bouncer),
                                  .bodies = bodies_of_bouncer,
                                  .place = place_bouncer,
                                  .measure = measure_bouncer,
+                                 OPEN_LOOP_ROWS,
                                  OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {

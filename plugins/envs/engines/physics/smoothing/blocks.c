@@ -2,39 +2,32 @@
 /* blocks.c - two blocks on a line (see blocks.h). */
 #include "blocks.h"
 
+#define real double
+#define real_mask int
+#define real_choose(mask, a, b) ((mask) ? (a) : (b))
+#include "open_step.h"
+
 const char *const blocks_names[] = {"u"};
 const ds_scene_kit_label blocks_metrics[] = {{"x1", "m"}, {"x2", "m"},  {"gap", "m"}, {"force", "N"},
                                              {"u", "N"},  {"cost", ""}, {NULL, NULL}};
 
 double blocks_gap(const double *x)
 {
-    return x[BLOCKS_X2] - x[BLOCKS_X1] - 1;
+    return blocks_gap_of(x);
 }
 
 static void step(const void *self, const double *x, const double *u, double *next)
 {
     const blocks *b = self;
-    const double h = b->loop.h, rate = h / b->mass, force = b->k * softness_ramp(&b->soft, -blocks_gap(x));
-    next[BLOCKS_V1] = b->keep * x[BLOCKS_V1] + rate * (u[0] - force);
-    next[BLOCKS_V2] = b->keep * x[BLOCKS_V2] + rate * force;
-    next[BLOCKS_X1] = x[BLOCKS_X1] + h * next[BLOCKS_V1];
-    next[BLOCKS_X2] = x[BLOCKS_X2] + h * next[BLOCKS_V2];
+    blocks_move(&b->loop.law, x, u[0], b->k * softness_ramp(&b->soft, -blocks_gap(x)), next);
 }
 
 static void back(const void *self, const double *x, const double *u, const double *next_bar, double *x_bar,
                  double *u_bar)
 {
     const blocks *b = self;
-    const double h = b->loop.h, rate = h / b->mass;
-    const double v1_bar = next_bar[BLOCKS_V1] + h * next_bar[BLOCKS_X1];
-    const double v2_bar = next_bar[BLOCKS_V2] + h * next_bar[BLOCKS_X2];
-    const double gap_bar = -b->k * softness_pull(&b->soft, -blocks_gap(x)) * rate * (v2_bar - v1_bar);
     (void)u;
-    x_bar[BLOCKS_X1] += next_bar[BLOCKS_X1] - gap_bar;
-    x_bar[BLOCKS_X2] += next_bar[BLOCKS_X2] + gap_bar;
-    x_bar[BLOCKS_V1] += b->keep * v1_bar;
-    x_bar[BLOCKS_V2] += b->keep * v2_bar;
-    u_bar[0] += rate * v1_bar;
+    blocks_reverse(&b->loop.law, softness_pull(&b->soft, -blocks_gap(x)), next_bar, x_bar, u_bar);
 }
 
 const rollout_system blocks_system = {.states = BLOCKS_STATES, .controls = 1, .step = step, .back = back};
@@ -50,6 +43,13 @@ void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual)
     b->loop.names = blocks_names;
     b->loop.unit = "N";
     b->loop.kit.grad_kind = b->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+    const int hard = b->soft.kernel == SOFTNESS_NONE && !b->soft.at_distance;
+    b->loop.law = (open_law){.system = hard ? OPEN_BLOCKS : OPEN_OTHER,
+                             .h = b->loop.h,
+                             .rate = b->loop.h / b->mass,
+                             .k = b->k,
+                             .keep = b->keep};
+    open_loop_lanes(&b->loop);
 }
 
 enum { PUSHER, PUSHED, GOAL };

@@ -44,6 +44,6 @@ void blocks_measure(void *self, uint64_t k, double *out);
 
 #define BLOCKS_TABLE                                                                                         \
     .cure = "reduce parameter h or k", .metrics = blocks_metrics, .bodies = blocks_bodies,                   \
-    .place = blocks_place, .measure = blocks_measure, OPEN_LOOP_TABLE
+    .place = blocks_place, .measure = blocks_measure, OPEN_LOOP_ROWS, OPEN_LOOP_TABLE
 
 #endif

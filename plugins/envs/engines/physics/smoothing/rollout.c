@@ -3,6 +3,8 @@
  * loop) and of a noisy linear policy with its score (see rollout.h). */
 #include "rollout.h"
 
+#include "engines/kit/lanes.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -272,6 +274,51 @@ const double *open_loop_state(const open_loop *o, uint64_t t)
 double open_loop_control(const open_loop *o, uint64_t t, uint64_t i)
 {
     return t < o->roll.steps ? o->roll.u[t * o->roll.system->controls + i] : (double)NAN;
+}
+
+/* ---- open-loop episodes side by side ---- */
+
+enum { LANES_STEPS = 4096 }; /* longer episodes have no lanes: their tapes would not fit into caches */
+
+extern const open_lanes open_lanes_baseline, open_lanes_avx2, open_lanes_avx512;
+
+void open_loop_lanes(open_loop *o)
+{
+    static const open_lanes *const variant[] = ISA_VARIANTS(open_lanes, NULL);
+    const rollout *r = &o->roll;
+    o->kit.max_rows = 1;
+    if (o->law.system == OPEN_OTHER || r->steps > LANES_STEPS) {
+        return;
+    }
+    o->law.h = o->h;
+    o->law.states = r->system->states;
+    o->law.steps = r->steps;
+    o->law.start = r->start;
+    o->law.goal = r->goal;
+    o->law.q = r->q;
+    o->law.qd = r->qd;
+    o->law.r = r->r;
+    o->lanes = variant[isa_choose(NULL)];
+    o->tape = lanes_memory(&o->kit.memory, (r->steps + 1) * r->system->states, o->lanes->width);
+    o->kit.max_rows = 0;
+}
+
+ds_status open_loop_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    open_loop *o = self;
+    const uint64_t width = o->lanes->width;
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        double cost[LANES_MOST];
+        o->lanes->simulate(&o->law, g.x, g.graded ? o->tape : NULL, cost);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            g.io[lane]->loss = cost[lane];
+        }
+        if (g.graded) {
+            o->lanes->adjoint(&o->law, g.x, o->tape, g.grad);
+        }
+    }
+    return DS_OK;
 }
 
 /* ---- environments of a linear policy ---- */

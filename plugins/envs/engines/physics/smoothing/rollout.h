@@ -10,6 +10,8 @@
 #ifndef DS_ENGINES_ROLLOUT_H
 #define DS_ENGINES_ROLLOUT_H
 
+#include "open_lanes.h"
+
 #include <diffsim/ext/draft/score.h>
 #include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/memory.h>
@@ -70,6 +72,9 @@ typedef struct open_loop {
     double h, limit, guess;
     const char *const *names; /* names and unit of the controls */
     const char *unit;
+    open_law law;            /* .system OPEN_OTHER: only one episode at a time */
+    const open_lanes *lanes; /* NULL: the same */
+    double *tape;            /* of episodes side by side */
 } open_loop;
 
 /* Parameters of all these environments. states_: numbers in a state. */
@@ -96,13 +101,19 @@ typedef struct open_loop {
 void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system,
                     const open_loop_usual *usual);
 
+/* Call at the end of read() with o->law filled, of which this function sets the steps and weights: takes
+ * memory for episodes side by side. Not at all: the environment must not have OPEN_LOOP_ROWS. */
+void open_loop_lanes(open_loop *o);
+
 /* Functions of the environment's table. */
 void open_loop_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 void open_loop_variable(const void *self, uint64_t i, ds_env_variable *out);
 ds_status open_loop_simulate(void *self, ds_eval *io);
 int64_t open_loop_bad_step(void *self, ds_eval *io);
 ds_status open_loop_adjoint(void *self, ds_eval *io);
+ds_status open_loop_rows(void *self, uint64_t count, ds_eval *const *io);
 
+#define OPEN_LOOP_ROWS .rows = open_loop_rows, .rows_adjoint = 1
 #define OPEN_LOOP_ADVICE "reduce parameter steps"
 #define OPEN_LOOP_TABLE                                                                                      \
     .advice = OPEN_LOOP_ADVICE, .range = open_loop_range, .variable = open_loop_variable,                    \

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* variant.c - open-loop episodes side by side (open_lanes.h), compiled for each instruction set: LANES_ISA is
+ * its name, VECTOR_LANES its width. The order of all sums is that of rollout.c. */
+#include "engines/kit/lanes.h"
+
+#define real vec
+#define real_mask vec_bits
+#define real_choose vec_choose
+#include "open_step.h"
+
+OPEN_INLINE vec squares(const open_law *l, const double *weight, const vec *x, const int states)
+{
+    vec sum = {0};
+    for (int i = 0; i < states; i++) {
+        const vec d = x[i] - l->goal[i];
+        sum += weight[i] * d * d;
+    }
+    return sum;
+}
+
+OPEN_INLINE void run(const open_law *l, const double *const *u, double *tape, double *cost, const int system,
+                     const int states)
+{
+    vec x[OPEN_STATES], sum = {0};
+    for (int i = 0; i < states; i++) {
+        x[i] = vec_all(l->start[i]);
+    }
+    for (uint64_t t = 0; t < l->steps; t++) {
+        const vec control = lanes_load(u, t), none = {0};
+        vec next[OPEN_STATES];
+        for (int i = 0; tape != NULL && i < states; i++) {
+            vec_store(tape + (t * (uint64_t)states + (uint64_t)i) * VECTOR_LANES, x[i]);
+        }
+        sum += squares(l, l->q, x, states) + l->r[0] * control * control;
+        if (system == OPEN_BLOCKS) {
+            const vec overlap = -blocks_gap_of(x);
+            blocks_move(l, x, control, l->k * vec_choose((vec_bits)(overlap > 0.0), overlap, none), next);
+        } else {
+            walls_move(l, x, control, next);
+        }
+        for (int i = 0; i < states; i++) {
+            x[i] = next[i];
+        }
+    }
+    for (int i = 0; tape != NULL && i < states; i++) {
+        vec_store(tape + (l->steps * (uint64_t)states + (uint64_t)i) * VECTOR_LANES, x[i]);
+    }
+    vec_store(cost, sum + squares(l, l->qd, x, states));
+}
+
+OPEN_INLINE void reverse(const open_law *l, const double *const *u, const double *tape, double *const *grad,
+                         const int system, const int states)
+{
+    const double *at = tape + l->steps * (uint64_t)states * VECTOR_LANES;
+    vec bar[OPEN_STATES];
+    for (int i = 0; i < states; i++) {
+        bar[i] = 2 * l->qd[i] * (vec_load(at + i * VECTOR_LANES) - l->goal[i]) + 0.0;
+    }
+    for (uint64_t t = l->steps; t-- > 0;) {
+        vec x[OPEN_STATES], x_bar[OPEN_STATES], u_bar = 2 * l->r[0] * lanes_load(u, t);
+        at -= states * VECTOR_LANES;
+        for (int i = 0; i < states; i++) {
+            x[i] = vec_load(at + i * VECTOR_LANES);
+            x_bar[i] = 2 * l->q[i] * (x[i] - l->goal[i]);
+        }
+        if (system == OPEN_BLOCKS) {
+            const vec pull = vec_only((vec_bits)(-blocks_gap_of(x) > 0.0), vec_all(1));
+            blocks_reverse(l, pull, bar, x_bar, &u_bar);
+        } else {
+            walls_reverse(l, x, bar, x_bar, &u_bar);
+        }
+        for (int i = 0; i < states; i++) {
+            bar[i] = x_bar[i];
+        }
+        lanes_store(grad, t, u_bar);
+    }
+}
+
+static void simulate(const open_law *l, const double *const *u, double *tape, double *cost)
+{
+    const open_law law = *l; /* nothing that is written can change it */
+    if (l->system == OPEN_BLOCKS) {
+        run(&law, u, tape, cost, OPEN_BLOCKS, 4);
+    } else {
+        run(&law, u, tape, cost, OPEN_WALLS, 2);
+    }
+}
+
+static void adjoint(const open_law *l, const double *const *u, const double *tape, double *const *grad)
+{
+    const open_law law = *l;
+    if (l->system == OPEN_BLOCKS) {
+        reverse(&law, u, tape, grad, OPEN_BLOCKS, 4);
+    } else {
+        reverse(&law, u, tape, grad, OPEN_WALLS, 2);
+    }
+}
+
+extern const open_lanes ISA_VARIANT(open_lanes, LANES_ISA);
+const open_lanes ISA_VARIANT(open_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate, adjoint};
