@@ -100,7 +100,7 @@ static void measure(ds_pool *const *p, int builds, double best[][COLUMNS])
     for (int round = 0; x != NULL && round < ROUNDS; round++) {
         for (int b = 0; b < builds; b++) {
             double sum[COLUMNS] = {0};
-            for (int c = 0; c < COLUMNS; c++) {
+            for (int c = 0; c < (env->has_gradient ? COLUMNS : 2); c++) {
                 const uint32_t want = c < 2 ? 0 : DS_WANT_GRAD;
                 const double us = microseconds(p[b], x, c % 2 ? BATCH : 1, want, &sum[c]);
                 best[b][c] = round == 0 ? us : fmin(best[b][c], us);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
             continue;
         }
         ds_pool *p[2] = {open_pool("plugins/envs", scenes[i]), other ? open_pool(argv[1], scenes[i]) : NULL};
-        double us[2][COLUMNS];
+        double us[2][COLUMNS] = {{0}};
         measure(p, 1 + other, us);
         for (int b = 0; b <= other; b++) {
             printf("%-16s %-19s %10.3f %8.3f %20.3f %8.3f\n", b ? "  other build" : scenes[i][0],

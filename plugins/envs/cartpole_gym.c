@@ -2,21 +2,22 @@
 /* cartpole_gym.c - CartPole-v1 of Gymnasium: keep a pole on a cart upright by pushing the cart left or right.
  * A push is the sign of a decision variable, so there is no gradient: a reference task for stepwise control.
  */
+#include "common/sincos.h"
 #include "engines/kit/bundled.h"
+#include "engines/kit/lanes.h"
+#include "engines/physics/balance/balance.h"
+
+#define real double
+#define real_mask int
+#define real_sincos sincos_same
+#define real_choose(mask, a, b) ((mask) ? (a) : (b))
+#define real_abs fabs
+#include "engines/physics/balance/balance_step.h"
 
 #include <diffsim/helper/random.h>
 #include <string.h>
 
-/* Constants of CartPole-v1. */
-static const double gravity = 9.8;                    /* m/s^2 */
-static const double cart_mass = 1.0;                  /* kg */
-static const double pole_mass = 0.1;                  /* kg */
-static const double half_length = 0.5;                /* m, of the pole */
-static const double push = 10.0;                      /* N */
-static const double dt = 0.02;                        /* s */
-static const double x_limit = 2.4;                    /* m, to each side */
-static const double theta_limit = 0.2094395102393195; /* rad = 12 degrees */
-static const double start_range = 0.05;               /* of each number of a random start state */
+static const double start_range = 0.05; /* of each number of a random start state */
 
 enum { N_OBS = 4, MAX_STEPS = 100000 };
 enum { FIXED = 0, RANDOM = 1 };
@@ -42,54 +43,45 @@ typedef struct balance {
     double theta0;
     state *at;      /* steps + 1 states of the last episode */
     uint64_t lived; /* steps of it */
+    const balance_lanes *lanes;
 } balance;
 
 /* ---- dynamics ---- */
 
-/* Explicit Euler, as Gymnasium's default integrator. */
-static state push_once(const state *s, double action)
+static state start_of(const balance *b, uint64_t noise_key)
 {
-    const double mass = cart_mass + pole_mass, moment = pole_mass * half_length;
-    double force = action > 0 ? push : -push, c = cos(s->theta), sine = sin(s->theta);
-    /* Acceleration of the cart as if the pole did not push back. */
-    double cart_acc = (force + moment * s->omega * s->omega * sine) / mass;
-    double theta_acc =
-        (gravity * sine - c * cart_acc) / (half_length * (4.0 / 3.0 - pole_mass * c * c / mass));
-    double x_acc = cart_acc - moment * theta_acc * c / mass;
-    return (state){s->x + dt * s->v, s->v + dt * x_acc, s->theta + dt * s->omega, s->omega + dt * theta_acc};
-}
-
-static int fallen(const state *s)
-{
-    return !(fabs(s->x) <= x_limit && fabs(s->theta) <= theta_limit);
+    state s = {0, 0, b->theta0, 0};
+    if (b->start == RANDOM && noise_key != 0) {
+        ds_random random = ds_random_open(noise_key, "start", 0);
+        double *number[4] = {&s.x, &s.v, &s.theta, &s.omega};
+        for (int i = 0; i < 4; i++) {
+            *number[i] = start_range * (2 * ds_random_uniform(&random) - 1);
+        }
+    }
+    return s;
 }
 
 static ds_status begin_balance(void *self, uint64_t noise_key)
 {
     balance *b = self;
-    b->at[0] = (state){0, 0, b->theta0, 0};
+    b->at[0] = start_of(b, noise_key);
     b->lived = 0;
-    if (b->start == RANDOM && noise_key != 0) {
-        ds_random random = ds_random_open(noise_key, "start", 0);
-        double *number[4] = {&b->at[0].x, &b->at[0].v, &b->at[0].theta, &b->at[0].omega};
-        for (int i = 0; i < 4; i++) {
-            *number[i] = start_range * (2 * ds_random_uniform(&random) - 1);
-        }
-    }
     return DS_OK;
 }
 
 /* One push; returns 1 if the pole has fallen. The step in which it falls counts, as in CartPole-v1. */
 static int advance(balance *b, double action)
 {
-    b->at[b->lived + 1] = push_once(&b->at[b->lived], action);
-    b->lived++;
-    return fallen(&b->at[b->lived]);
+    const state *now = &b->at[b->lived++];
+    double s[4] = {now->x, now->v, now->theta, now->omega};
+    balance_push(s, action);
+    b->at[b->lived] = (state){s[0], s[1], s[2], s[3]};
+    return !balance_stands(s);
 }
 
-static double loss_of(const balance *b)
+static double loss_of(const balance *b, uint64_t lived)
 {
-    return (double)(b->kit.steps - b->lived);
+    return (double)(b->kit.steps - lived);
 }
 
 static void read_balance(void *self, ds_param_reader *in)
@@ -100,13 +92,14 @@ static void read_balance(void *self, ds_param_reader *in)
     b->theta0 = ds_param_real(in, "theta0");
     b->kit.n = b->kit.steps = b->kit.horizon = steps;
     b->kit.n_obs = N_OBS;
-    b->kit.dt = b->kit.control_dt = dt;
+    b->kit.dt = b->kit.control_dt = BALANCE_DT;
     b->kit.time_limit = 1; /* a pole that stands after the last push has not fallen */
 }
 
 static ds_status allocate_balance(void *self)
 {
     balance *b = self;
+    b->lanes = balance_lanes_find();
     b->at = ds_memory_take(&b->kit.memory, b->kit.steps + 1, sizeof *b->at);
     return DS_OK;
 }
@@ -134,9 +127,33 @@ static ds_status simulate_balance(void *self, ds_eval *io)
     begin_balance(b, io->noise_key);
     while (b->lived < b->kit.steps && !advance(b, io->x[b->lived])) {
     }
-    io->loss = loss_of(b);
+    io->loss = loss_of(b, b->lived);
     io->cost_steps = b->lived;
     b->kit.scene.info.frames = b->lived + 1; /* the fall ends the episode */
+    return DS_OK;
+}
+
+/* Many episodes side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    balance *b = self;
+    const uint64_t width = b->lanes->width;
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        double at[4 * LANES_MOST], lived[LANES_MOST];
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const state s = start_of(b, g.io[lane]->noise_key);
+            at[lane] = s.x;
+            at[width + lane] = s.v;
+            at[2 * width + lane] = s.theta;
+            at[3 * width + lane] = s.omega;
+        }
+        b->lanes->simulate(b->kit.steps, g.x, at, lived);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            g.io[lane]->loss = loss_of(b, (uint64_t)lived[lane]);
+            g.io[lane]->cost_steps = (uint64_t)lived[lane];
+        }
+    }
     return DS_OK;
 }
 
@@ -156,7 +173,7 @@ static ds_status act_on_balance(void *self, uint64_t k, ds_step *io)
     (void)k;
     io->ended = advance(b, io->action[0]) ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
     io->reward = 1;
-    io->loss = loss_of(b);
+    io->loss = loss_of(b, b->lived);
     io->cost_steps = 1;
     return DS_OK;
 }
@@ -167,13 +184,13 @@ static void bodies_of_balance(void *self, ds_scene_kit *s)
 {
     (void)self;
     s->info.flat = 1;
-    ds_scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){x_limit, 0.02, 0.02, 0});
+    ds_scene_kit_body(s, "rail", DS_BODY_BOX, DS_ROLE_FIXED, 1, (double[4]){BALANCE_X_LIMIT, 0.02, 0.02, 0});
     ds_scene_kit_body(s, "cart", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){0.2, 0.1, 0.1, 0});
     ds_scene_kit_body(s, "pole", DS_BODY_CAPSULE, DS_ROLE_MATERIAL, 1,
-                      (double[4]){0.03, 2 * half_length, 0, 0});
-    ds_scene_kit_include(s, -x_limit, 0, 0, 0.3);
-    ds_scene_kit_include(s, x_limit, 0, 0, 0.3);
-    ds_scene_kit_include(s, 0, 2 * half_length, 0, 0.2);
+                      (double[4]){0.03, 2 * BALANCE_HALF, 0, 0});
+    ds_scene_kit_include(s, -BALANCE_X_LIMIT, 0, 0, 0.3);
+    ds_scene_kit_include(s, BALANCE_X_LIMIT, 0, 0, 0.3);
+    ds_scene_kit_include(s, 0, 2 * BALANCE_HALF, 0, 0.2);
 }
 
 /* After its end the episode stands still. */
@@ -191,7 +208,8 @@ static void place_balance(const void *self, uint64_t k, uint64_t body, double *o
     } else if (body == CART) {
         ds_scene_kit_pose(s->x, 0, 0, 0, out);
     } else { /* Gymnasium's angles count clockwise */
-        ds_scene_kit_pose(s->x + half_length * sin(s->theta), half_length * cos(s->theta), 0, -s->theta, out);
+        ds_scene_kit_pose(s->x + BALANCE_HALF * sin(s->theta), BALANCE_HALF * cos(s->theta), 0, -s->theta,
+                          out);
     }
 }
 
@@ -212,6 +230,7 @@ static const ds_env_table env = {.size = sizeof(balance),
                                  .range = range_of_push,
                                  .variable = name_push,
                                  .simulate = simulate_balance,
+                                 .rows = simulate_rows,
                                  .metrics = metrics,
                                  .bodies = bodies_of_balance,
                                  .place = place_balance,
@@ -221,7 +240,7 @@ static const ds_env_table env = {.size = sizeof(balance),
                                  .act = act_on_balance};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("cartpole_gym", "2"),
+    BUNDLED_DESC("cartpole_gym", "3"),
     .flags = DS_ENV_STOCHASTIC,
     .summary = "CartPole-v1 of Gymnasium: keep the pole up by pushes left or right.",
     .description = "Variable t pushes the cart in step t of 0.02 s: 10 N to the right if it is above 0, else "

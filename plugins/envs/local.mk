@@ -16,6 +16,7 @@ env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.l
 	%D%/engines/physics/mpm/libmpmscene.la $(mpm_variants)
 include %D%/engines/rendering/render/local.mk
 include %D%/engines/physics/fem/local.mk
+include %D%/engines/physics/balance/local.mk
 include %D%/engines/physics/chain/local.mk
 include %D%/engines/physics/contact/local.mk
 include %D%/engines/physics/control/local.mk
@@ -236,7 +237,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_cartpole_la_LDFLAGS = $(plugin_link)
 %C%_cartpole_la_LIBADD = %D%/engines/physics/chain/libchain.la %D%/engines/kit/libkit.la
 %C%_cartpole_gym_la_LDFLAGS = $(plugin_link)
-%C%_cartpole_gym_la_LIBADD = %D%/engines/kit/libkit.la
+%C%_cartpole_gym_la_LIBADD = %D%/engines/physics/balance/libbalance.la %D%/engines/kit/libkit.la
 %C%_ffi_la_LDFLAGS = $(plugin_link)
 %C%_ffi_la_LIBADD = %D%/engines/ffi/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)
