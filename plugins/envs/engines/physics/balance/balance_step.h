@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* balance_step.h - one push, written once for one episode and for several side by side. The file that includes
- * it defines
+/* balance_step.h - one push, written once for one episode and for several side by side. The file that
+ * includes it defines
  *     real, real_mask    a double and an int, or vectors with one episode in each lane
  *     real_sincos(), real_choose(mask, a, b), real_abs()
  * of which a lane has the bits of a double's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_step.h - steps of small systems and their reverse, written once for one episode and for several side by
- * side. The file that includes it defines
+/* open_step.h - steps of small systems and their reverse, written once for one episode and for several side
+ * by side. The file that includes it defines
  *     real, real_mask    a double and an int, or vectors with one episode in each lane
  *     real_choose(mask, a, b) */
 #ifndef DS_ENGINES_OPEN_STEP_H
