@@ -18,6 +18,7 @@ typedef struct scene {
 } scene;
 
 static const scene scenes[] = {
+    {"roomba", 1, {NULL}},
     {"cartpole_gym", 1, {"start=random", NULL}},
     {"cartpole_gym", 1, {"steps=40", "theta0=-0.1", NULL}},
     {"push", 1, {NULL}},

@@ -221,6 +221,12 @@ static void read_robot(void *self, ds_param_reader *in)
     e->loop.names = e->kind == BICYCLE ? bicycle : point;
     e->loop.unit = e->kind == BICYCLE ? "" : "m/s";
     e->loop.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+    const int hard = e->soft.kernel == SOFTNESS_NONE && !e->soft.at_distance;
+    e->loop.law =
+        (open_law){.system = hard && e->kind == POINT_ROBOT && e->collision == NONE ? OPEN_DISCS : OPEN_OTHER,
+                   .disc = (const double(*)[3])e->disc,
+                   .discs = e->discs};
+    open_loop_lanes(&e->loop);
 }
 
 /* ---- loss ---- */
@@ -309,6 +315,7 @@ static const ds_env_table env = {.size = sizeof(robot),
                                  .bodies = bodies_of_robot,
                                  .place = place_robot,
                                  .measure = measure_robot,
+                                 OPEN_LOOP_ROWS,
                                  OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {

@@ -6,17 +6,19 @@
 
 #include <stdint.h>
 
-/* Systems with such kernels: two blocks with hard contact (blocks.h); a mass between springy walls. */
-enum { OPEN_OTHER = 0, OPEN_BLOCKS = 1, OPEN_WALLS = 2 };
-enum { OPEN_STATES = 4 }; /* at most; all have one control */
+/* Systems with such kernels: two blocks with hard contact (blocks.h); a mass between springy walls; a point
+ * that discs stop. */
+enum { OPEN_OTHER = 0, OPEN_BLOCKS = 1, OPEN_WALLS = 2, OPEN_DISCS = 3 };
+enum { OPEN_STATES = 4, OPEN_CONTROLS = 2 }; /* at most */
 
 typedef struct open_law {
     int system;
-    double h, rate;    /* s; h / mass */
-    double k, d, keep; /* stiffness, damping, share of a velocity that remains */
-    double wall;       /* the walls start at -wall and wall */
-    int ignored;       /* the control has no effect within a wall */
-    uint64_t states, steps;
+    double h, rate;          /* s; h / mass */
+    double k, d, keep;       /* stiffness, damping, share of a velocity that remains */
+    double wall;             /* the walls start at -wall and wall */
+    int ignored;             /* the control has no effect within a wall */
+    const double (*disc)[3]; /* x, y, radius */
+    uint64_t discs, states, steps;
     const double *start, *goal, *q, *qd, *r; /* as in struct rollout */
 } open_law;
 

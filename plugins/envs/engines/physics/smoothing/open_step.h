@@ -69,4 +69,26 @@ OPEN_INLINE void walls_reverse(const open_law *l, const real *x, const real *nex
     *u_bar += l->ignored ? real_choose(touches, none, force_bar) : force_bar;
 }
 
+/* ---- a point among discs: x, y; the controls are its velocity ---- */
+
+/* Whether a step would end in a disc; `next`: its end. */
+OPEN_INLINE real_mask discs_block(const open_law *l, const real *x, const real *u, real *next)
+{
+    next[0] = x[0] + l->h * u[0];
+    next[1] = x[1] + l->h * u[1];
+    real_mask in = {0};
+    for (uint64_t k = 0; k < l->discs; k++) {
+        const real dx = next[0] - l->disc[k][0], dy = next[1] - l->disc[k][1];
+        in |= (real_mask)(dx * dx + dy * dy <= l->disc[k][2] * l->disc[k][2]);
+    }
+    return in;
+}
+
+OPEN_INLINE void discs_move(const open_law *l, const real *x, const real *u, real *next)
+{
+    const real_mask in = discs_block(l, x, u, next);
+    next[0] = real_choose(in, x[0], next[0]);
+    next[1] = real_choose(in, x[1], next[1]);
+}
+
 #endif

@@ -19,24 +19,29 @@ OPEN_INLINE vec squares(const open_law *l, const double *weight, const vec *x, c
 }
 
 OPEN_INLINE void run(const open_law *l, const double *const *u, double *tape, double *cost, const int system,
-                     const int states)
+                     const int states, const int controls)
 {
     vec x[OPEN_STATES], sum = {0};
     for (int i = 0; i < states; i++) {
         x[i] = vec_all(l->start[i]);
     }
     for (uint64_t t = 0; t < l->steps; t++) {
-        const vec control = lanes_load(u, t), none = {0};
-        vec next[OPEN_STATES];
+        vec next[OPEN_STATES], control[OPEN_CONTROLS], effort = {0};
+        for (int i = 0; i < controls; i++) {
+            control[i] = lanes_load(u, t * (uint64_t)controls + (uint64_t)i);
+            effort += l->r[i] * control[i] * control[i];
+        }
         for (int i = 0; tape != NULL && i < states; i++) {
             vec_store(tape + (t * (uint64_t)states + (uint64_t)i) * VECTOR_LANES, x[i]);
         }
-        sum += squares(l, l->q, x, states) + l->r[0] * control * control;
+        sum += squares(l, l->q, x, states) + effort;
         if (system == OPEN_BLOCKS) {
             const vec overlap = -blocks_gap_of(x);
-            blocks_move(l, x, control, l->k * vec_choose((vec_bits)(overlap > 0.0), overlap, none), next);
+            blocks_move(l, x, control[0], l->k * vec_only((vec_bits)(overlap > 0.0), overlap), next);
+        } else if (system == OPEN_WALLS) {
+            walls_move(l, x, control[0], next);
         } else {
-            walls_move(l, x, control, next);
+            discs_move(l, x, control, next);
         }
         for (int i = 0; i < states; i++) {
             x[i] = next[i];
@@ -49,7 +54,7 @@ OPEN_INLINE void run(const open_law *l, const double *const *u, double *tape, do
 }
 
 OPEN_INLINE void reverse(const open_law *l, const double *const *u, const double *tape, double *const *grad,
-                         const int system, const int states)
+                         const int system, const int states, const int controls)
 {
     const double *at = tape + l->steps * (uint64_t)states * VECTOR_LANES;
     vec bar[OPEN_STATES];
@@ -57,7 +62,11 @@ OPEN_INLINE void reverse(const open_law *l, const double *const *u, const double
         bar[i] = 2 * l->qd[i] * (vec_load(at + i * VECTOR_LANES) - l->goal[i]) + 0.0;
     }
     for (uint64_t t = l->steps; t-- > 0;) {
-        vec x[OPEN_STATES], x_bar[OPEN_STATES], u_bar = 2 * l->r[0] * lanes_load(u, t);
+        vec x[OPEN_STATES], x_bar[OPEN_STATES], control[OPEN_CONTROLS], u_bar[OPEN_CONTROLS];
+        for (int i = 0; i < controls; i++) {
+            control[i] = lanes_load(u, t * (uint64_t)controls + (uint64_t)i);
+            u_bar[i] = 2 * l->r[i] * control[i];
+        }
         at -= states * VECTOR_LANES;
         for (int i = 0; i < states; i++) {
             x[i] = vec_load(at + i * VECTOR_LANES);
@@ -65,14 +74,23 @@ OPEN_INLINE void reverse(const open_law *l, const double *const *u, const double
         }
         if (system == OPEN_BLOCKS) {
             const vec pull = vec_only((vec_bits)(-blocks_gap_of(x) > 0.0), vec_all(1));
-            blocks_reverse(l, pull, bar, x_bar, &u_bar);
+            blocks_reverse(l, pull, bar, x_bar, u_bar);
+        } else if (system == OPEN_WALLS) {
+            walls_reverse(l, x, bar, x_bar, u_bar);
         } else {
-            walls_reverse(l, x, bar, x_bar, &u_bar);
+            vec next[2];
+            const vec moves = l->h * vec_only(~discs_block(l, x, control, next), vec_all(1));
+            for (int i = 0; i < 2; i++) {
+                x_bar[i] += bar[i];
+                u_bar[i] += moves * bar[i];
+            }
         }
         for (int i = 0; i < states; i++) {
             bar[i] = x_bar[i];
         }
-        lanes_store(grad, t, u_bar);
+        for (int i = 0; i < controls; i++) {
+            lanes_store(grad, t * (uint64_t)controls + (uint64_t)i, u_bar[i]);
+        }
     }
 }
 
@@ -80,9 +98,11 @@ static void simulate(const open_law *l, const double *const *u, double *tape, do
 {
     const open_law law = *l; /* nothing that is written can change it */
     if (l->system == OPEN_BLOCKS) {
-        run(&law, u, tape, cost, OPEN_BLOCKS, 4);
+        run(&law, u, tape, cost, OPEN_BLOCKS, 4, 1);
+    } else if (l->system == OPEN_WALLS) {
+        run(&law, u, tape, cost, OPEN_WALLS, 2, 1);
     } else {
-        run(&law, u, tape, cost, OPEN_WALLS, 2);
+        run(&law, u, tape, cost, OPEN_DISCS, 2, 2);
     }
 }
 
@@ -90,9 +110,11 @@ static void adjoint(const open_law *l, const double *const *u, const double *tap
 {
     const open_law law = *l;
     if (l->system == OPEN_BLOCKS) {
-        reverse(&law, u, tape, grad, OPEN_BLOCKS, 4);
+        reverse(&law, u, tape, grad, OPEN_BLOCKS, 4, 1);
+    } else if (l->system == OPEN_WALLS) {
+        reverse(&law, u, tape, grad, OPEN_WALLS, 2, 1);
     } else {
-        reverse(&law, u, tape, grad, OPEN_WALLS, 2);
+        reverse(&law, u, tape, grad, OPEN_DISCS, 2, 2);
     }
 }
 
