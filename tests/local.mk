@@ -21,13 +21,11 @@ AM_TESTS_ENVIRONMENT = \
 	OMP_NUM_THREADS=1; export OMP_NUM_THREADS; \
 	LC_ALL=C; export LC_ALL; TZ=UTC; export TZ;
 TESTS += $(check_SCRIPTS) $(check_PROGRAMS)
-# ./configure --enable-short-check leaves out what takes longest and depends least on where the sources and what is built
-# lie: for a second run of the tests, as that of `make distcheck` after `make check`.
-check_SCRIPTS =
-if !SHORT_CHECK
-check_SCRIPTS += $(inner_scripts)
+# ./configure --enable-long-check adds the long tests to `make check`; else `make check-long` runs them.
+if LONG_CHECK
+TESTS += $(long_scripts) $(long_programs)
 endif
-check_SCRIPTS += $(short_scripts)
+check_SCRIPTS = $(quick_scripts)
 
 test_cppflags = $(host_include) -I$(top_srcdir)/tests/support $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) \
 	$(CAIRO_CFLAGS) $(ZLIB_CFLAGS)
@@ -83,13 +81,14 @@ if HAVE_CMOCKA
 	%D%/support/test.h \
 	%D%/support/temporary.h
 
-if !SHORT_CHECK
-check_PROGRAMS += \
+# In the long tests: full scenes of the engines, and runs of methods that learn.
+long_programs = \
 	%D%/envs/test_fluid %D%/envs/test_cloth_scenes %D%/envs/test_image_losses %D%/envs/test_soft_scenes \
 	%D%/envs/test_mpm_plugins %D%/envs/test_mpm_derivatives %D%/envs/engines/physics/mpm/test_mpm_fast \
-	%D%/optimizers/test_stepwise %D%/optimizers/test_rl %D%/optimizers/test_leaprefine %D%/optimizers/test_racer \
-	%D%/optimizers/test_invariance
-endif
+	%D%/envs/engines/physics/mpm/test_mpm_golden_fast %D%/optimizers/test_stepwise %D%/optimizers/test_rl \
+	%D%/optimizers/test_leaprefine %D%/optimizers/test_racer %D%/tools/render/test_render
+EXTRA_PROGRAMS += $(long_programs)
+check_PROGRAMS += %D%/optimizers/test_invariance
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_settings \
 	%D%/core/embed/test_environment %D%/core/embed/test_runner %D%/core/embed/test_search %D%/core/evaluate/test_pool \
@@ -104,7 +103,7 @@ library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/c
 check_PROGRAMS += \
 	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/exchange/test_film_files \
 	%D%/tools/landscape/test_estimate %D%/tools/harness/test_check_clock %D%/tools/landscape/test_landscape \
-	%D%/tools/plot/test_plot %D%/tools/policy/test_policy %D%/tools/render/test_render %D%/tools/results/test_results \
+	%D%/tools/plot/test_plot %D%/tools/policy/test_policy %D%/tools/results/test_results \
 	%D%/tools/stats/test_hypothesis %D%/tools/view/test_view
 if HAVE_WEBP
 %C%_tools_exchange_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1
@@ -114,7 +113,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/physics/fem/test_fem_episode %D%/envs/engines/physics/fem/test_fem_laws \
 	%D%/envs/engines/physics/fem/test_fem_mesh %D%/envs/engines/rendering/observation/test_frames \
 	%D%/envs/engines/physics/mpm/test_mpm_bad %D%/envs/engines/physics/mpm/test_mpm_golden \
-	%D%/envs/engines/physics/mpm/test_mpm_golden_fast %D%/envs/engines/physics/mpm/test_mpm_parts \
+	%D%/envs/engines/physics/mpm/test_mpm_parts \
 	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/neural/test_networks \
 	%D%/envs/engines/rendering/render/test_dibr %D%/envs/engines/rendering/render/test_render \
 	%D%/envs/engines/rendering/render/test_softras %D%/envs/engines/physics/test_chain %D%/envs/engines/physics/test_cloth \
@@ -151,9 +150,7 @@ else
 check_PROGRAMS += $(fuzz_targets)
 endif
 # Random parameters for every environment.
-if !SHORT_CHECK
 check_PROGRAMS += %D%/fuzz/parameters
-endif
 
 # Plugins that misbehave, and a library that knows nothing of diffsim; built as modules but never installed.
 check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badopt.la %D%/plugins/calls.la %D%/plugins/channels.la \
@@ -182,9 +179,18 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 # The longest first: whoever has more jobs than processors is not left with one of them at the end.
 long_scripts = \
 	%D%/cli/tools/check/check.sh \
+	%D%/cli/scenes.sh \
+	%D%/cli/tools/identify.sh \
+	%D%/cli/install/install.sh \
 	%D%/cli/store/stored.sh \
 	%D%/cli/store/outside.sh \
 	%D%/cli/plugins/rogue.sh \
+	%D%/cli/tools/new.sh \
+	%D%/cli/tools/bench/bench.sh \
+	%D%/cli/tools/report.sh \
+	%D%/cli/tools/landscape.sh \
+	%D%/cli/methods/rl.sh \
+	%D%/cli/methods/optimizers.sh \
 	%D%/cli/limits.sh \
 	%D%/cli/tools/report_tables.sh \
 	%D%/cli/tools/report_sets.sh \
@@ -197,9 +203,7 @@ long_scripts = \
 	%D%/cli/methods/units.sh \
 	%D%/cli/tools/bench/bench_kill.sh \
 	%D%/cli/tools/bench/progress.sh \
-	%D%/cli/tools/landscape_kill.sh
-# Of these, a build with sanitizers runs none: they spend their time in the compiler, in Python or in code without sanitizers.
-long_native_scripts = \
+	%D%/cli/tools/landscape_kill.sh \
 	%D%/cli/tools/check/check_gradient.sh \
 	%D%/cli/tools/check/check_plugins.sh \
 	%D%/cli/plugins/languages.sh \
@@ -208,39 +212,8 @@ long_native_scripts = \
 	%D%/abi/headers.sh \
 	%D%/abi/grow.sh \
 	%D%/cli/tools/bench/mpi.sh
-# Scripts that a short check leaves out: they do not depend on where the sources and the build lie.
-inner_scripts = \
-	%D%/cli/tools/tables.sh \
-	%D%/cli/tools/landscape.sh \
-	%D%/cli/store/kill.sh \
-	%D%/cli/store/kill_channels.sh \
-	%D%/cli/store/kill_lm.sh \
-	%D%/cli/store/kill_pbh.sh \
-	%D%/cli/fix.sh \
-	%D%/cli/methods/optimizers.sh \
-	%D%/cli/methods/rl.sh \
-	%D%/cli/store/progress.sh \
-	%D%/cli/methods/identification.sh \
-	%D%/cli/tools/bench/bench.sh \
-	%D%/cli/tools/bench/bench_merge.sh \
-	%D%/cli/tools/gradients.sh \
-	%D%/cli/tools/identify.sh \
-	%D%/cli/tools/report.sh \
-	%D%/cli/plugins/calls.sh \
-	%D%/cli/plugins/channels.sh \
-	%D%/cli/plugins/faults.sh \
-	%D%/cli/plugins/ffi.sh \
-	%D%/cli/plugins/loader.sh \
-	%D%/cli/methods/optimizer_edges.sh \
-	%D%/cli/plugins/own_process.sh \
-	%D%/cli/tools/policy.sh \
-	%D%/cli/tools/view/view.sh \
-	%D%/cli/tools/view/view_files.sh \
-	%D%/cli/tools/view/view_live.sh
-short_scripts = \
+quick_scripts = \
 	%D%/cli/plugins/examples.sh \
-	%D%/cli/install/install.sh \
-	%D%/cli/tools/new.sh \
 	%D%/cli/plugins/plugins.sh \
 	%D%/abi/exports.sh \
 	%D%/cli/docs.sh \
@@ -253,9 +226,29 @@ short_scripts = \
 	%D%/cli/install/quickstart.sh \
 	%D%/cli/methods/recordings.sh \
 	%D%/cli/run.sh \
-	%D%/cli/scenes.sh \
-	%D%/layers.sh
-EXTRA_DIST += $(long_scripts) $(long_native_scripts) $(inner_scripts) $(short_scripts)
+	%D%/layers.sh \
+	%D%/cli/tools/tables.sh \
+	%D%/cli/store/kill.sh \
+	%D%/cli/store/kill_channels.sh \
+	%D%/cli/store/kill_lm.sh \
+	%D%/cli/store/kill_pbh.sh \
+	%D%/cli/fix.sh \
+	%D%/cli/store/progress.sh \
+	%D%/cli/methods/identification.sh \
+	%D%/cli/tools/bench/bench_merge.sh \
+	%D%/cli/tools/gradients.sh \
+	%D%/cli/plugins/calls.sh \
+	%D%/cli/plugins/channels.sh \
+	%D%/cli/plugins/faults.sh \
+	%D%/cli/plugins/ffi.sh \
+	%D%/cli/plugins/loader.sh \
+	%D%/cli/methods/optimizer_edges.sh \
+	%D%/cli/plugins/own_process.sh \
+	%D%/cli/tools/policy.sh \
+	%D%/cli/tools/view/view.sh \
+	%D%/cli/tools/view/view_files.sh \
+	%D%/cli/tools/view/view_live.sh
+EXTRA_DIST += $(long_scripts) $(quick_scripts)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/docs_commands.awk \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
 	%D%/abi/env_grow.c %D%/abi/opt_grow.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/plugin_v0_2.c \
@@ -306,7 +299,7 @@ EXTRA_PROGRAMS += $(SLOW_TESTS)
 %C%_tools_results_slow_results_CPPFLAGS = $(AM_CPPFLAGS) -DROWS=1000000 -DLIMIT_S=2.0
 %C%_fuzz_parameters_slow_SOURCES = %D%/fuzz/parameters.c
 %C%_fuzz_parameters_slow_CPPFLAGS = $(AM_CPPFLAGS) -DSLOW
-test_programs = $(check_PROGRAMS) $(fuzz_targets) $(SLOW_TESTS) $(BENCHMARKS)
+test_programs = $(check_PROGRAMS) $(long_programs) $(fuzz_targets) $(SLOW_TESTS) $(BENCHMARKS)
 $(test_programs): LDADD = $(test_archives)
 webp_tests = %D%/tools/exchange/test_film_files
 $(webp_tests): LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
@@ -332,7 +325,7 @@ wide_programs = \
 	%D%/core/store/test_store %D%/envs/engines/physics/mpm/test_mpm_fast %D%/envs/smoothing/test_distance \
 	%D%/envs/smoothing/test_rollouts %D%/envs/test_identification %D%/envs/test_image_losses %D%/envs/test_mpm_derivatives \
 	%D%/envs/test_mpm_plugins %D%/optimizers/test_racer %D%/optimizers/test_leaprefine %D%/optimizers/methods/test_cma
-check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
+check-slow: all $(check_PROGRAMS) $(long_programs) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	@$(AM_TESTS_ENVIRONMENT) { \
 	for t in $(wide_programs); do echo "== $$t"; CHECK_ALL=1 $(SHELL) $(srcdir)/tests/support/tap-wrap.sh ./$$t; done; \
 	for t in $(wide_tests); do echo "== $$t"; CHECK_ALL=1 $(SHELL) $(srcdir)/$$t || echo "not ok - $$t"; done; \
@@ -340,11 +333,6 @@ check-slow: all $(check_PROGRAMS) $(check_LTLIBRARIES) $(SLOW_TESTS)
 	for t in $(slow_scripts); do echo "== $$t"; $(SHELL) $(srcdir)/$$t || echo "not ok - $$t"; done; \
 	} 2>&1 | tee check-slow.log; \
 	! grep -qE '^(not ok|Bail out)' check-slow.log
-if SANITIZED
-check_long = $(long_scripts)
-else
-check_long = $(long_native_scripts) $(long_scripts)
-endif
 check-long: all
-	+$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(check_long)'
+	+$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(long_scripts) $(long_programs)'
 .PHONY: check-slow check-long
