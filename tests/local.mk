@@ -181,6 +181,7 @@ long_scripts = \
 	%D%/cli/tools/check/check.sh \
 	%D%/cli/scenes.sh \
 	%D%/cli/tools/identify.sh \
+	%D%/cli/plugins/examples.sh \
 	%D%/cli/install/install.sh \
 	%D%/cli/store/stored.sh \
 	%D%/cli/store/outside.sh \
@@ -213,7 +214,6 @@ long_scripts = \
 	%D%/abi/grow.sh \
 	%D%/cli/tools/bench/mpi.sh
 quick_scripts = \
-	%D%/cli/plugins/examples.sh \
 	%D%/cli/plugins/plugins.sh \
 	%D%/abi/exports.sh \
 	%D%/cli/docs.sh \
