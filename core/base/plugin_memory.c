@@ -48,13 +48,14 @@ void ds_guard_close(ds_guard *g)
 int ds_guard_intact(ds_guard *g)
 {
     unsigned char *mark = (unsigned char *)g->data - NEAR;
+    unsigned wrong = 0;
     for (int i = 0; i < NEAR; i++) {
-        if (mark[i] != DS_GUARD_MARK) {
-            memset(mark, DS_GUARD_MARK, NEAR);
-            return 0;
-        }
+        wrong |= mark[i] ^ DS_GUARD_MARK;
     }
-    return 1;
+    if (wrong != 0) {
+        memset(mark, DS_GUARD_MARK, NEAR);
+    }
+    return wrong == 0;
 }
 
 const unsigned char *ds_guard_breach(const ds_guard *g)

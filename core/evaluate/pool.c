@@ -28,12 +28,15 @@
 #include "worker/describe.h"
 
 enum {
-    SPIN_NS = 40000,   /* longest busy wait for a result while a processor is idle */
-    PUBLISH_ROWS = 16, /* rows published at once */
-    LANES = 64         /* lanes to use of an environment that holds fewer in one instance */
+    SPIN_NS = 40000, /* longest busy wait for a result while a processor is idle */
+    LANES = 64       /* lanes to use of an environment that holds fewer in one instance */
 };
 #define GROUPS 0x70756f7267ull /* "group": separates noise groups from evaluations */
 #define SLOW_SECONDS 200e-6    /* from here on, wake up for every single result */
+/* A sleep and a wake-up cost as much as some microseconds of evaluations, so work worth less than this is not
+ * worth one: of a worker when rows are published, of the host when results arrive. */
+#define WAKE_SECONDS 100e-6
+#define ROW_SECONDS 0.1e-6 /* what a worker needs for a row beside the evaluation */
 
 struct ds_pool {
     ds_pool_config config;
@@ -52,7 +55,8 @@ struct ds_pool {
     ds_supervisor **lane_worker; /* NULL until needed */
     uint32_t lane_workers;
     uint32_t processors;
-    double typical; /* running mean of the seconds of one evaluation */
+    double typical;      /* running mean of the seconds of one evaluation; 0 = unknown */
+    uint64_t mixed_seed; /* of the run, for noise keys */
     ds_spin spin;
     int dead;    /* stopped for good */
     int watches; /* local: the crash handler is set, with this text */
@@ -165,6 +169,7 @@ int ds_pool_open(const ds_pool_config *config, ds_pool **out, ds_error *e)
     p->config = *config;
     p->processors = ds_processors();
     p->spin = (ds_spin){SPIN_NS, SPIN_NS};
+    p->mixed_seed = ds_random_mix(config->seed);
     int rc = config->isolation == DS_ISOLATION_NONE ? open_local(p, e) : open_workers(p, e);
     rc = rc != 0 ? rc : ds_fix_apply(config->settings, config->module->id, &p->env, &p->box, e);
     if (rc != 0) {
@@ -230,9 +235,8 @@ uint64_t ds_pool_noise_key(const ds_pool *p, uint64_t id, uint64_t group)
     if (!p->env.stochastic || p->config.exact) {
         return p->env.stochastic ? p->config.noise_key : 0;
     }
-    uint64_t seed = ds_random_mix(p->config.seed);
-    return group != 0 ? key_from(ds_random_mix(ds_random_mix(seed ^ GROUPS) ^ group))
-                      : ds_noise_key_of(p->config.seed, id);
+    return key_from(group != 0 ? ds_random_mix(ds_random_mix(p->mixed_seed ^ GROUPS) ^ group)
+                               : ds_random_mix(p->mixed_seed ^ id));
 }
 
 static int stop_requested(const ds_pool *p)
@@ -437,8 +441,10 @@ typedef struct transfer {
     uint64_t count;      /* how many */
     uint64_t base;       /* ticket of the first */
     uint64_t sent;       /* rows posted */
+    uint64_t published;  /* rows that workers were woken for */
     uint64_t head;       /* rows whose results were taken */
     uint64_t rows;       /* of each call of the plugin but the last */
+    uint64_t quick;      /* rows that a worker evaluates while another wakes up, at least 1 */
     uint32_t collected;  /* `done` of the ring, modulo 2^32, once all results so far are taken */
     uint64_t stop_at;    /* ds_clock_ns() at which workers are killed; 0 = not stopping */
 } transfer;
@@ -468,6 +474,8 @@ static transfer transfer_open(ds_pool *p, const pool_call *r, ds_supervisor *sup
     /* Lanes that share an instance go into one call. Otherwise each step is a call of its own, so that a
      * crash costs no other lane its time. */
     const uint64_t lanes = p->env.steps.max_lanes > 1 ? (s->at.capacity < count ? s->at.capacity : count) : 1;
+    const double quick =
+        r->what == DS_DO_EVALUATE && p->typical > 0 ? WAKE_SECONDS / (p->typical + ROW_SECONDS) : 1;
     return (transfer){.pool = p,
                       .r = r,
                       .supervisor = supervisor,
@@ -476,6 +484,7 @@ static transfer transfer_open(ds_pool *p, const pool_call *r, ds_supervisor *sup
                       .count = count,
                       .base = ds_ring_posted(s),
                       .rows = r->what == DS_DO_EVALUATE ? rows_of_call(p, r->q, s->at.capacity) : lanes,
+                      .quick = quick > 1 ? (uint64_t)quick : 1,
                       .collected = atomic_load(&s->head->done)};
 }
 
@@ -486,47 +495,63 @@ static uint64_t rows_from(const transfer *b, uint64_t i)
     return rest < b->count - i ? rest : b->count - i;
 }
 
-/* The slot request for a row, and the numbers that go with it. */
-static ds_slot_request slot_request_of(const transfer *b, uint64_t row, const double **x, uint64_t *numbers)
+/* What the slot of a row asks for, and the numbers that go with it. */
+typedef struct slot_question {
+    ds_slot_request request;
+    ds_slot_steps steps;
+    const ds_slot_steps *taking; /* NULL = no step */
+    const double *x;
+    uint64_t numbers;
+} slot_question;
+
+/* Writes what is the same for all rows of a call. */
+static slot_question question_of(const transfer *b)
+{
+    const pool_call *r = b->r;
+    slot_question ask = {.request = {.what = r->what}};
+    if (r->what == DS_DO_EVALUATE) {
+        ask.request.want = r->q->want;
+        ask.request.queries = r->q->queries != NULL ? r->q->queries->count : 0;
+        ask.numbers = b->pool->env.info.n;
+    } else if (r->what == DS_DO_BACK) {
+        ask.request.want = DS_WANT_GRAD;
+    }
+    return ask;
+}
+
+/* Writes the rest for a row. */
+static void ask_for(const transfer *b, uint64_t row, slot_question *ask)
 {
     const pool_call *r = b->r;
     const ds_pool *p = b->pool;
     if (r->what == DS_DO_EVALUATE) {
-        *x = r->q->x + row * p->env.info.n;
-        *numbers = p->env.info.n;
-        return (ds_slot_request){.want = r->q->want,
-                                 .queries = r->q->queries != NULL ? r->q->queries->count : 0,
-                                 .noise_key = key_of(p, r->q, row)};
+        ask->x = r->q->x + row * ask->numbers;
+        ask->request.noise_key = key_of(p, r->q, row);
+        return;
     }
+    ask->taking = &ask->steps;
     if (r->what == DS_DO_STEP) {
         const ds_lane_step *s = &r->step[row];
-        *x = s->x;
-        *numbers = s->step * p->env.steps.n_act;
-        return (ds_slot_request){
-            .what = DS_DO_STEP, .lane = s->lane / p->lane_workers, .step = s->step, .noise_key = s->key};
+        ask->x = s->x;
+        ask->numbers = s->step * p->env.steps.n_act;
+        ask->request.noise_key = s->key;
+        ask->steps = (ds_slot_steps){.lane = s->lane / p->lane_workers, .step = s->step};
+    } else {
+        const ds_lane_back *k = &r->back[row];
+        ask->x = k->obs_bar;
+        ask->request.noise_key = k->key;
+        ask->steps = (ds_slot_steps){.lane = k->lane / p->lane_workers, .step = k->step, .taken = k->taken};
     }
-    const ds_lane_back *k = &r->back[row];
-    *x = k->obs_bar;
-    *numbers = 0;
-    return (ds_slot_request){.what = DS_DO_BACK,
-                             .want = DS_WANT_GRAD,
-                             .lane = k->lane / p->lane_workers,
-                             .step = k->step,
-                             .taken = k->taken,
-                             .noise_key = k->key};
 }
 
 /* Posts the next row. */
-static void post_next(transfer *b)
+static void post_next(transfer *b, slot_question *ask)
 {
     ds_ring *s = b->ring;
     const pool_call *r = b->r;
-    const double *x;
-    uint64_t numbers;
     const uint64_t row = row_at(b, b->sent);
-    ds_slot_request request = slot_request_of(b, row, &x, &numbers);
-    request.rows = rows_from(b, b->sent);
-    ds_slot *slot = ds_ring_fill(s, b->base + b->sent, &request, x, numbers);
+    ask_for(b, row, ask);
+    ds_slot *slot = ds_ring_fill(s, b->base + b->sent, &ask->request, ask->taking, ask->x, ask->numbers);
     double *extra = ds_slot_extra(s, slot);
     b->sent++;
     if (r->what == DS_DO_BACK) {
@@ -545,30 +570,38 @@ static void post_next(transfer *b)
     ds_slot_post(slot);
 }
 
+static void publish(transfer *b)
+{
+    ds_ring_publish(b->ring, b->base + b->sent);
+    b->published = b->sent;
+}
+
 /* Posts the rows of the next call if all fit; 0 = they do not, or none are left. */
-static int post_call(transfer *b)
+static int post_call(transfer *b, slot_question *ask)
 {
     if (b->sent == b->count || b->stop_at != 0) {
         return 0;
     }
-    uint64_t rows = rows_from(b, b->sent);
+    const uint64_t rows = rows_from(b, b->sent);
     if (b->sent - b->head + rows > b->ring->at.capacity) {
         return 0;
     }
-    while (rows-- > 0) {
-        post_next(b);
+    for (uint64_t k = 0; k < rows; k++) {
+        ask->request.rows = (uint32_t)(rows - k);
+        post_next(b, ask);
     }
-    if (b->rows > 1 || b->sent == 1 || b->sent % PUBLISH_ROWS == 0) {
-        ds_ring_publish(b->ring, b->base + b->sent);
+    if (b->sent - b->published >= b->quick) {
+        publish(b);
     }
     return 1;
 }
 
 static void post(transfer *b)
 {
-    while (post_call(b)) {
+    slot_question ask = question_of(b);
+    while (post_call(b, &ask)) {
     }
-    ds_ring_publish(b->ring, b->base + b->sent);
+    publish(b);
 }
 
 /* Sleeps until results may have arrived. 0 = check again, else the pool has stopped or failed. */
@@ -580,12 +613,14 @@ static int await(transfer *b, ds_error *e)
     if (ds_spin_until(&p->spin, ds_slot_done, head)) {
         return 0;
     }
-    /* Take quick results in bulk: wake up when half of the missing ones are there. */
+    /* Take quick results in bulk: wake up when half of the missing ones are there, or as many as arrive
+     * within the time of a wake-up. */
     uint32_t seen = atomic_load(&b->ring->head->done);
     uint64_t there = (uint32_t)(seen - b->collected);
     uint64_t open = b->sent - b->head > there ? b->sent - b->head - there : 1;
-    uint32_t few = p->typical > SLOW_SECONDS || open < 2 ? 1 : (uint32_t)(open / 2);
-    return ds_supervisor_sleep(b->supervisor, b->base + b->head, seen + few, &b->stop_at, e);
+    uint64_t few = open / 2 > b->quick ? open / 2 : open < b->quick ? open : b->quick;
+    few = p->typical > SLOW_SECONDS ? 1 : few;
+    return ds_supervisor_sleep(b->supervisor, b->base + b->head, seen + (uint32_t)few, &b->stop_at, e);
 }
 
 static void mark_corrupt(ds_answer *a)
@@ -655,37 +690,46 @@ static int take_row(transfer *b, uint64_t row, ds_slot *slot, ds_answer *a)
     if (graded && a->outcome == DS_EVAL_OK && !ds_all_finite(grad, s->at.n)) {
         ds_answer_fail(a, DS_EVAL_INVALID, "its gradient was overwritten in the memory of the workers");
     }
-    b->pool->typical += 0.1 * (a->wall_s - b->pool->typical);
     return r->sink(r->ctx, row, a, graded ? grad : NULL, r->q->queries != NULL ? ds_slot_out(s, slot) : NULL);
+}
+
+/* Notes how long some evaluations took together. */
+static void note_time(ds_pool *p, uint64_t count, double seconds)
+{
+    const double mean = seconds / (double)count, weight = count < 10 ? 0.1 * (double)count : 1.0;
+    p->typical += (p->typical > 0 ? weight : 1.0) * (mean - p->typical);
 }
 
 /* Takes the results that are there, in order. */
 static int collect(transfer *b, ds_error *e)
 {
-    while (b->head < b->sent) {
+    const uint64_t before = b->head;
+    slot_question ask = question_of(b);
+    ds_answer a = {.loss = 0};
+    double seconds = 0;
+    int enough = 0;
+    while (b->head < b->sent && !enough) {
         ds_slot *slot = ds_ring_slot(b->ring, b->base + b->head);
         if (!ds_slot_done(slot)) {
             break;
         }
-        ds_answer a;
-        const double *x;
-        uint64_t numbers;
         const uint64_t row = row_at(b, b->head);
-        const ds_slot_request request = slot_request_of(b, row, &x, &numbers);
-        ds_slot_answer(slot, &request, x, numbers, &a);
+        ask_for(b, row, &ask);
+        ds_slot_answer(b->ring, slot, &ask.request, ask.taking, ask.x, ask.numbers, &a);
         if (a.outcome == DS_EVAL_STOPPED) {
             return atomic_load(&b->ring->stopped) != 0 ? DS_POOL_STOPPED
                                                        : ds_supervisor_corrupt(b->supervisor, e);
         }
-        int enough = take_row(b, row, slot, &a);
+        seconds += a.wall_s;
+        enough = take_row(b, row, slot, &a);
         atomic_store_explicit(&slot->state, DS_SLOT_FREE, memory_order_relaxed);
         b->collected++;
         b->head++;
-        if (enough) {
-            return DS_POOL_STOPPED;
-        }
     }
-    return 0;
+    if (b->r->what == DS_DO_EVALUATE && b->head > before) {
+        note_time(b->pool, b->head - before, seconds);
+    }
+    return enough ? DS_POOL_STOPPED : 0;
 }
 
 /* Runs a transfer to its end. */

@@ -56,7 +56,7 @@ static int scene_of_worker(ds_scene_source *source, const double *x, uint64_t no
     ds_ring *s = ds_supervisor_share(source->supervisor);
     uint64_t ticket = ds_ring_posted(s);
     const ds_slot_request request = {.want = DS_WANT_SCENE, .noise_key = noise_key, .keep = keep};
-    ds_slot *slot = ds_ring_fill(s, ticket, &request, x, s->at.n);
+    ds_slot *slot = ds_ring_fill(s, ticket, &request, NULL, x, s->at.n);
     ds_slot_post(slot);
     ds_ring_publish(s, ticket + 1);
     while (rc == 0 && !ds_slot_done(slot)) {
@@ -65,7 +65,7 @@ static int scene_of_worker(ds_scene_source *source, const double *x, uint64_t no
     if (rc != 0) {
         return rc;
     }
-    ds_slot_answer(slot, &request, x, s->at.n, a);
+    ds_slot_answer(s, slot, &request, NULL, x, s->at.n, a);
     atomic_store(&slot->state, DS_SLOT_FREE);
     int fd = ds_supervisor_scene_fd(source->supervisor);
     return a->outcome > DS_EVAL_INFEASIBLE || lseek(fd, 0, SEEK_END) <= 0

@@ -12,7 +12,12 @@
 enum { DS_GUARD_GAP = 8 /* doubles between two rows of a call */ };
 
 /* Buffers of the rows of one call: x and gradients, and what queries read and return. */
-enum { DS_GUARD_X, DS_GUARD_GRAD, DS_GUARD_IN, DS_GUARD_OUT, DS_GUARDS };
+enum { DS_BUFFER_X, DS_BUFFER_GRAD, DS_BUFFER_IN, DS_BUFFER_OUT, DS_BUFFERS };
+
+typedef struct ds_worker_buffer {
+    ds_guard guard;
+    uint64_t n, marked; /* rows of n numbers from the end on that have sound marks */
+} ds_worker_buffer;
 
 typedef struct ds_worker_context {
     ds_worker_start start;
@@ -20,10 +25,10 @@ typedef struct ds_worker_context {
     ds_env *env;
     ds_ring ring, *share; /* share: the ring once it is mapped */
     ds_ring_worker *mine;
-    int corrupt;               /* the shared memory does not hold a ring */
-    ds_guard guard[DS_GUARDS]; /* the memory that the plugin gets */
-    uint64_t many;             /* rows of one call */
-    uint64_t *key;             /* of the rows of one call, `many` of each */
+    int corrupt;                         /* the shared memory does not hold a ring */
+    ds_worker_buffer buffer[DS_BUFFERS]; /* the memory that the plugin gets */
+    uint64_t many;                       /* rows of one call */
+    uint64_t *key;                       /* of the rows of one call, `many` of each */
     ds_answer **answer;
     ds_slot **slot;    /* being evaluated: room for as many as the ring has */
     double typical_ns; /* running mean of the time of one evaluation */

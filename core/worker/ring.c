@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 enum {
     SLOT_BYTES = 64 << 20, /* memory of all slots, unless single slots are larger */
     CAPACITY_MAX = 1024,
+    LINE = 64,      /* bytes of a cache line */
     SPIN_NS = 40000 /* longest busy wait of a worker */
 };
 
@@ -34,17 +36,20 @@ static uint64_t round_up(uint64_t v, uint64_t unit)
 /* Fills *head for a number of slots; returns the bytes of the whole. */
 static uint64_t lay_out(ds_ring_layout *head, const ds_ring_plan *plan, uint64_t capacity)
 {
-    uint64_t n = plan->n, room = plan->in + plan->out;
-    uint64_t more = room == 0 ? 0 : sizeof(ds_query_layout) / sizeof(double) + room;
+    const uint64_t n = plan->n, room = plan->in + plan->out;
+    const uint64_t queries = room == 0 ? 0 : sizeof(ds_query_layout) + room * sizeof(double);
     head->n = n;
     head->in = plan->in;
     head->out = plan->out;
     head->workers = plan->workers;
     head->capacity = capacity;
+    head->mask = (capacity & (capacity - 1)) == 0 ? capacity - 1 : 0;
     head->extra = plan->extra;
-    head->stride = round_up(sizeof(ds_slot) + (2 * n + more + head->extra) * sizeof(double), 64);
-    head->first = round_up(sizeof(ds_ring_head) + plan->workers * sizeof(ds_ring_worker), 4096);
-    head->size = head->first + capacity * head->stride;
+    head->x = round_up(queries + plan->extra * sizeof(double), LINE);
+    head->slot = head->x + 2 * n * sizeof(double);
+    head->stride = round_up(head->slot + sizeof(ds_slot), LINE);
+    head->first = round_up(sizeof(ds_ring_head) + plan->workers * sizeof(ds_ring_worker), 4096) + head->slot;
+    head->size = head->first - head->slot + capacity * head->stride;
     return head->size;
 }
 
@@ -92,15 +97,15 @@ int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e)
     }
     /* a plugin may have written to the file before */
     memset(s, 0, sizeof(*s) + plan->workers * sizeof(*s->worker));
-    for (uint64_t i = 0; i < capacity; i++) {
-        memset((unsigned char *)s + at.first + i * at.stride, 0, sizeof(ds_slot));
-    }
     at.watched = plan->watched != 0;
-    at.spin_ns = plan->workers <= ds_processors() ? SPIN_NS : 0;
+    at.spin_ns = ds_processors() > 1 && plan->workers <= ds_processors() ? SPIN_NS : 0;
     s->layout = at;
     s->magic = DS_RING_MAGIC;
     out->at = at;
     out->head = s;
+    for (uint64_t i = 0; i < capacity; i++) {
+        memset(ds_ring_slot(out, i), 0, sizeof(ds_slot));
+    }
     return 0;
 }
 
@@ -118,8 +123,9 @@ int ds_ring_join(int fd, uint32_t index, ds_ring *out)
     out->at = out->head->layout;
     const ds_ring_layout *at = &out->at;
     if (out->head->magic == DS_RING_MAGIC && at->size == (uint64_t)size && index < at->workers &&
-        at->capacity > 0 && at->stride > 0 && at->first < at->size &&
-        at->capacity <= (at->size - at->first) / at->stride) {
+        at->capacity > 0 && at->stride > 0 && at->slot < at->stride && at->slot < at->first &&
+        at->first < at->size && at->capacity <= (at->size - at->first + at->slot) / at->stride &&
+        (at->mask == 0 || at->mask == at->capacity - 1)) {
         return 0;
     }
     munmap(map, (size_t)size);
@@ -137,14 +143,18 @@ void ds_ring_close(ds_ring *s)
     s->alone = NULL;
 }
 
-ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_request *request, const double *x,
-                      uint64_t numbers)
+ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_request *request, const ds_slot_steps *steps,
+                      const double *x, uint64_t numbers)
 {
     ds_slot *slot = ds_ring_slot(s, ticket);
+    slot->alone = 0;
     slot->request = *request;
     slot->answer.outcome = DS_EVAL_OUTCOMES; /* no result yet: marks a slot that nobody evaluated */
-    memcpy(ds_slot_x(slot), x, numbers * sizeof(double));
-    atomic_store_explicit(&s->alone[ticket % s->at.capacity], 0, memory_order_relaxed);
+    if (steps != NULL) {
+        slot->steps = *steps;
+    }
+    memcpy(ds_slot_x(s, slot), x, numbers * sizeof(double));
+    atomic_store_explicit(&s->alone[ds_ring_index(s, ticket)], 0, memory_order_relaxed);
     return slot;
 }
 
@@ -218,7 +228,6 @@ static void fail_row(ds_answer *a, const char *text)
 
 static void tidy(ds_answer *a)
 {
-    a->message[sizeof(a->message) - 1] = '\0';
     a->cost_steps = ds_cost_sum(a->cost_steps, 0);
     if (!(a->wall_s >= 0.0 && a->wall_s < 1e9)) {
         a->wall_s = 0.0;
@@ -237,27 +246,39 @@ static void tidy(ds_answer *a)
     }
 }
 
-/* Ignores `alone`, which the host sets when a slot is evaluated again after a death. */
+/* Ignores `rows`, which decides nothing once a row is evaluated. */
 static int same_request(const ds_slot_request *a, const ds_slot_request *b)
 {
     return a->what == b->what && a->want == b->want && a->keep == b->keep && a->noise_key == b->noise_key &&
-           a->lane == b->lane && a->step == b->step && a->taken == b->taken && a->queries == b->queries;
+           a->queries == b->queries;
 }
 
-void ds_slot_answer(const ds_slot *slot, const ds_slot_request *request, const double *x, uint64_t numbers,
-                    ds_answer *out)
+static int same_steps(const ds_slot_steps *a, const ds_slot_steps *b)
 {
-    *out = slot->answer;
+    return a->lane == b->lane && a->step == b->step && a->taken == b->taken;
+}
+
+void ds_slot_answer(const ds_ring *s, const ds_slot *slot, const ds_slot_request *request,
+                    const ds_slot_steps *steps, const double *x, uint64_t numbers, ds_answer *out)
+{
+    enum { BEFORE_MESSAGE = offsetof(ds_answer, message) };
+    memcpy(out, &slot->answer, BEFORE_MESSAGE);
+    out->message[0] = '\0';
+    if (slot->answer.message[0] != '\0') { /* rare, and some cache lines */
+        memcpy(out->message, slot->answer.message, sizeof out->message);
+        out->message[sizeof out->message - 1] = '\0';
+    }
     tidy(out);
-    if (!same_request(&slot->request, request) || memcmp(slot + 1, x, numbers * sizeof(double)) != 0) {
+    if (!same_request(&slot->request, request) || (steps != NULL && !same_steps(&slot->steps, steps)) ||
+        memcmp(ds_slot_x(s, slot), x, numbers * sizeof(double)) != 0) {
         fail_row(out, "its request was overwritten in the memory of the workers");
     }
 }
 
-void ds_ring_finished(ds_ring *s)
+void ds_ring_finished(ds_ring *s, uint32_t count)
 {
     ds_ring_head *h = s->head;
-    uint32_t now = atomic_fetch_add(&h->done, 1) + 1;
+    uint32_t now = atomic_fetch_add(&h->done, count) + count;
     if (atomic_load(&h->waiting) != 0 && (int32_t)(now - atomic_load(&h->wake_at)) >= 0 &&
         atomic_exchange(&h->waiting, 0) != 0) {
         ds_futex_wake(&h->done, 1);

@@ -204,9 +204,10 @@ static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeo
     snprintf(limit, sizeof(limit), "%g s (timeout_s)", timeout);
     ds_process_describe_end(m, "the worker", status, limit, a.message, sizeof(a.message));
     slot->answer = a;
-    memset(ds_slot_grad(s, slot), 0, s->at.stride - sizeof(*slot) - s->at.n * sizeof(double));
+    memset((unsigned char *)slot - s->at.slot, 0, s->at.x);
+    memset(ds_slot_grad(s, slot), 0, s->at.n * sizeof(double));
     atomic_store(&slot->state, DS_SLOT_DONE);
-    ds_ring_finished(s);
+    ds_ring_finished(s, 1);
 }
 
 /* Reposts or answers the slots that a dead worker held; `status` is its wait status. Returns 0 where it held
@@ -214,25 +215,30 @@ static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeo
 static int reclaim_slots(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status)
 {
     ds_ring_worker *its = &s->head->worker[w];
-    int found = 0;
+    uint64_t found = 0;
     for (uint64_t i = 0; i < s->at.capacity; i++) {
         ds_slot *slot = ds_ring_slot(s, i);
         uint32_t state = atomic_load(&slot->state);
         if (state != DS_SLOT_OF(DS_SLOT_RUNNING, w) && state != DS_SLOT_OF(DS_SLOT_KILLED, w)) {
             continue;
         }
-        found = 1;
+        found++;
         /* One of several rows is to blame: give each one try alone. */
         if (atomic_load(&its->many) != 0 && atomic_exchange(&s->alone[i], 1) == 0) {
-            slot->request.alone = 1;
+            slot->alone = 1;
             atomic_store(&slot->state, DS_SLOT_POSTED);
         } else {
             answer_for(s, w, m, timeout, status, slot);
         }
     }
+    /* It may have released the others without counting them. */
+    const uint64_t many = atomic_load(&its->many), held = many < s->at.capacity ? many : s->at.capacity;
+    if (held > found) {
+        ds_ring_finished(s, (uint32_t)(held - found));
+    }
     atomic_store(&its->started, 0);
     atomic_store(&its->many, 0);
-    return found;
+    return found > 0;
 }
 
 /* Lets the successor of worker w look at every ticket that may have been taken; it skips what is done or what

@@ -71,9 +71,9 @@ static ds_episode *episode_of(ds_worker_context *w, ds_slot *slot)
     const int back = slot->request.what == DS_DO_BACK;
     ds_error e = {DS_EXIT_PLUGIN, "the shared memory was overwritten"};
     ds_episode *ep = NULL;
-    if (w->env->steps == NULL || slot->request.step > info->horizon || slot->request.taken > info->horizon ||
+    if (w->env->steps == NULL || slot->steps.step > info->horizon || slot->steps.taken > info->horizon ||
         (back && w->env->steps_gradient == NULL) ||
-        ds_lane_set_find(&w->lanes, slot->request.lane, info->max_lanes, &ep, &e) != 0) {
+        ds_lane_set_find(&w->lanes, slot->steps.lane, info->max_lanes, &ep, &e) != 0) {
         fail_slot(slot, &e);
         return NULL;
     }
@@ -95,8 +95,8 @@ static void step_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t coun
         } else if (ep != NULL) {
             step[k] = (ds_episode_step){.episode = ep,
                                         .key = slot[k]->request.noise_key,
-                                        .step = slot[k]->request.step,
-                                        .x = ds_slot_x(slot[k]),
+                                        .step = slot[k]->steps.step,
+                                        .x = ds_slot_x(w->share, slot[k]),
                                         .obs = extra + DS_SLOT_STEP_HEAD,
                                         .answer = &slot[k]->answer};
             list[live++] = &step[k];
@@ -131,8 +131,8 @@ static void back_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t coun
         } else if (ep != NULL) {
             back[k] = (ds_episode_back){.episode = ep,
                                         .key = slot[k]->request.noise_key,
-                                        .taken = slot[k]->request.taken,
-                                        .step = slot[k]->request.step,
+                                        .taken = slot[k]->steps.taken,
+                                        .step = slot[k]->steps.step,
                                         .reward_bar = extra[DS_SLOT_REWARD],
                                         .obs_bar = extra + DS_SLOT_STEP_HEAD,
                                         .action_bar = ds_slot_grad(w->share, slot[k]),
@@ -158,9 +158,9 @@ int ds_work_begin(ds_worker_context *w)
 {
     const ds_ring_layout *at = &w->share->at;
     w->many = w->env->max_rows < at->capacity ? w->env->max_rows : at->capacity;
-    const uint64_t numbers[DS_GUARDS] = {at->n, at->n, at->in, at->out};
-    for (int i = 0; i < DS_GUARDS; i++) {
-        if (numbers[i] > 0 && ds_guard_open(&w->guard[i], w->many * (numbers[i] + GAP), 1) != 0) {
+    const uint64_t numbers[DS_BUFFERS] = {at->n, at->n, at->in, at->out};
+    for (int i = 0; i < DS_BUFFERS; i++) {
+        if (numbers[i] > 0 && ds_guard_open(&w->buffer[i].guard, w->many * (numbers[i] + GAP), 1) != 0) {
             return -1;
         }
     }
@@ -175,8 +175,8 @@ int ds_work_begin(ds_worker_context *w)
 void ds_work_end(ds_worker_context *w)
 {
     ds_lane_set_close(&w->lanes, w->env);
-    for (int i = 0; i < DS_GUARDS; i++) {
-        ds_guard_close(&w->guard[i]);
+    for (int i = 0; i < DS_BUFFERS; i++) {
+        ds_guard_close(&w->buffer[i].guard);
     }
     free(w->key);
     free(w->answer);
@@ -212,25 +212,40 @@ static void write_scene(ds_worker_context *w, const ds_answer *a, uint32_t keep)
 
 /* ---- rows between guard pages ---- */
 
-static const double mark = -1.25e-123;
+#define MARK 0xa67ac1d49b3e5f08u /* as a number about -2.5e-123 */
 
 /* `count` rows of `n` doubles in a guarded buffer: the last row ends at the guard page, and marks lie before
  * each row. */
 typedef struct span {
-    ds_guard *guard;
+    ds_worker_buffer *buffer;
     double *first;
     uint64_t count, n, stride;
 } span;
 
-static span span_open(ds_guard *g, uint64_t count, uint64_t n)
+/* The marks as words. */
+static uint64_t *span_marks(const span *s, uint64_t k)
 {
-    const uint64_t stride = n + GAP;
-    const span s = {g, n > 0 ? g->data + g->n - count * stride + GAP : NULL, count, n, stride};
-    for (uint64_t k = 0; k < count && n > 0; k++) {
-        for (uint64_t i = 1; i <= GAP; i++) {
-            s.first[k * stride - i] = mark;
+    return (uint64_t *)(void *)(s->first + k * s->stride - GAP);
+}
+
+/* Rows of the same length lie at the same places in every call, counted from the end, so that marks which
+ * were found sound need not be written again. */
+static span span_open(ds_worker_buffer *b, uint64_t count, uint64_t n)
+{
+    const ds_guard *g = &b->guard;
+    const uint64_t stride = n + GAP, marked = b->n == n ? b->marked : 0;
+    const span s = {b, n > 0 ? g->data + g->n - count * stride + GAP : NULL, count, n, stride};
+    if (n == 0 || marked >= count) {
+        return s;
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        uint64_t *mark = span_marks(&s, k);
+        for (uint64_t i = 0; i < GAP; i++) {
+            mark[i] = MARK;
         }
     }
+    b->n = n;
+    b->marked = count;
     return s;
 }
 
@@ -241,13 +256,20 @@ static double *span_row(const span *s, uint64_t k)
 
 static int span_sound(const span *s)
 {
-    int sound = s->n == 0 || ds_guard_intact(s->guard);
-    for (uint64_t k = 0; k < s->count && s->n > 0; k++) {
-        for (uint64_t i = 1; i <= GAP; i++) {
-            sound = sound && memcmp(s->first + k * s->stride - i, &mark, sizeof mark) == 0;
+    if (s->n == 0) {
+        return 1;
+    }
+    uint64_t wrong = !ds_guard_intact(&s->buffer->guard);
+    for (uint64_t k = 0; k < s->count; k++) {
+        const uint64_t *mark = span_marks(s, k);
+        for (uint64_t i = 0; i < GAP; i++) {
+            wrong |= mark[i] ^ MARK;
         }
     }
-    return sound;
+    if (wrong != 0) {
+        s->buffer->marked = 0;
+    }
+    return wrong == 0;
 }
 
 /* The buffers that the plugin gets for some slots. */
@@ -262,6 +284,7 @@ static int rows_open(ds_worker_context *w, ds_slot *const *slot, uint64_t count,
 {
     const ds_ring *s = w->share;
     const uint64_t n = s->at.n;
+    const int graded = (slot[0]->request.want & DS_WANT_GRAD) != 0;
     r->queries.count = 0;
     r->queries.in = r->queries.out = 0;
     if (slot[0]->request.queries != 0) {
@@ -270,13 +293,13 @@ static int rows_open(ds_worker_context *w, ds_slot *const *slot, uint64_t count,
             return -1;
         }
     }
-    r->x = span_open(&w->guard[DS_GUARD_X], count, n);
-    r->grad = span_open(&w->guard[DS_GUARD_GRAD], count, n);
-    r->in = span_open(&w->guard[DS_GUARD_IN], count, r->queries.in);
-    r->out = span_open(&w->guard[DS_GUARD_OUT], count, r->queries.out);
+    r->x = span_open(&w->buffer[DS_BUFFER_X], count, n);
+    r->grad = span_open(&w->buffer[DS_BUFFER_GRAD], count, graded ? n : 0);
+    r->in = span_open(&w->buffer[DS_BUFFER_IN], count, r->queries.in);
+    r->out = span_open(&w->buffer[DS_BUFFER_OUT], count, r->queries.out);
     for (uint64_t k = 0; k < count; k++) {
-        memcpy(span_row(&r->x, k), ds_slot_x(slot[k]), n * sizeof(double));
-        if ((slot[0]->request.want & DS_WANT_GRAD) != 0) {
+        memcpy(span_row(&r->x, k), ds_slot_x(s, slot[k]), n * sizeof(double));
+        if (graded) {
             /* NaN shows what the plugin did not fill */
             memset(span_row(&r->grad, k), 0xff, n * sizeof(double));
         }
@@ -296,7 +319,7 @@ static const char *breach(const ds_worker_context *w, ds_slot *const *slot, cons
         return "evaluate() wrote before the beginning of one of its buffers";
     }
     for (uint64_t k = 0; k < r->x.count; k++) {
-        if (memcmp(span_row(&r->x, k), ds_slot_x(slot[k]), r->x.n * sizeof(double)) != 0) {
+        if (memcmp(span_row(&r->x, k), ds_slot_x(w->share, slot[k]), r->x.n * sizeof(double)) != 0) {
             return "evaluate() changed x";
         }
         if (r->in.n > 0 &&
@@ -311,9 +334,9 @@ static const char *breach(const ds_worker_context *w, ds_slot *const *slot, cons
 static void take_row(ds_worker_context *w, ds_slot *slot, const rows *r, uint64_t k)
 {
     const ds_answer *a = &slot->answer;
-    if ((slot->request.want & DS_WANT_GRAD) != 0 && a->outcome == DS_EVAL_OK) {
+    if (r->grad.n > 0 && a->outcome == DS_EVAL_OK) {
         memcpy(ds_slot_grad(w->share, slot), span_row(&r->grad, k), r->grad.n * sizeof(double));
-    } else if ((slot->request.want & DS_WANT_GRAD) != 0) {
+    } else if (r->grad.n > 0) {
         memset(ds_slot_grad(w->share, slot), 0, r->grad.n * sizeof(double));
     }
     if (r->queries.count > 0 && a->outcome <= DS_EVAL_BAD_GRAD) {
@@ -325,7 +348,6 @@ static void take_row(ds_worker_context *w, ds_slot *slot, const rows *r, uint64_
         write_scene(w, a, slot->request.keep);
         ds_worker_after_call("the scene");
     }
-    w->typical_ns += 0.1 * (1e9 * a->wall_s - w->typical_ns);
 }
 
 /* Evaluates the rows of some slots, which want the same, in one call. If the plugin wrote out of bounds,
@@ -354,6 +376,8 @@ static void evaluate_slots(ds_worker_context *w, ds_slot *const *slot, uint64_t 
                            .answer = w->answer};
     ds_env_evaluate_table(w->env, &t);
     ds_worker_after_call("evaluate()");
+    const double weight = count < 10 ? 0.1 * (double)count : 1.0; /* all rows of a call have the same time */
+    w->typical_ns += weight * (1e9 * slot[0]->answer.wall_s - w->typical_ns);
     const char *wrong = breach(w, slot, &r);
     for (uint64_t k = 0; k < count; k++) {
         if (wrong != NULL && count > 1) {
@@ -445,11 +469,27 @@ static void rest(ds_worker_context *w)
     }
 }
 
+/* Changes the state of a slot if it is `from`, else *from becomes what it is. An atomic exchange takes as
+ * long as the copy of a short row, so use none where the slot has no `rival`. */
+static int change_state(ds_slot *slot, uint32_t *from, uint32_t to, int rival)
+{
+    if (rival) {
+        return atomic_compare_exchange_strong(&slot->state, from, to);
+    }
+    const uint32_t is = atomic_load_explicit(&slot->state, memory_order_acquire);
+    const int as_expected = is == *from;
+    *from = is;
+    if (as_expected) {
+        atomic_store_explicit(&slot->state, to, memory_order_release);
+    }
+    return as_expected;
+}
+
 /* Makes a posted slot ours; 0 = another worker has it already. */
 static int seize(const ds_worker_context *w, ds_slot *slot)
 {
     uint32_t state = DS_SLOT_POSTED;
-    return atomic_compare_exchange_strong(&slot->state, &state, DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index));
+    return change_state(slot, &state, DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index), w->share->at.workers > 1);
 }
 
 static void watch_from(ds_worker_context *w, uint64_t now)
@@ -459,25 +499,29 @@ static void watch_from(ds_worker_context *w, uint64_t now)
     }
 }
 
-static void release(ds_worker_context *w, ds_slot *slot)
+/* Ends the evaluation of some slots. */
+static void release(ds_worker_context *w, ds_slot *const *slot, uint64_t count)
 {
-    uint32_t running = DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index);
-    if (!atomic_compare_exchange_strong(&slot->state, &running, DS_SLOT_DONE)) {
-        /* The host decided that we took too long and is about to kill us; or the memory was overwritten. */
-        for (int i = 0; i < PATIENCE_S && running == DS_SLOT_OF(DS_SLOT_KILLED, w->start.index); i++) {
-            sleep(1);
+    for (uint64_t k = 0; k < count; k++) {
+        uint32_t running = DS_SLOT_OF(DS_SLOT_RUNNING, w->start.index);
+        if (!change_state(slot[k], &running, DS_SLOT_DONE, w->share->at.watched != 0)) {
+            /* The host decided that we took too long and is about to kill us; or the memory was overwritten.
+             */
+            for (int i = 0; i < PATIENCE_S && running == DS_SLOT_OF(DS_SLOT_KILLED, w->start.index); i++) {
+                sleep(1);
+            }
+            _exit(DS_WORKER_CORRUPT);
         }
-        _exit(DS_WORKER_CORRUPT);
     }
-    ds_ring_finished(w->share);
+    ds_ring_finished(w->share, (uint32_t)count);
 }
 
 /* Can this slot be in one call with `first`? Only the host writes these fields. */
 static int can_join(const ds_slot *first, const ds_slot *slot)
 {
-    return slot->request.alone == 0 && first->request.alone == 0 &&
-           slot->request.what == first->request.what && slot->request.want == first->request.want &&
-           slot->request.queries == first->request.queries && (slot->request.want & DS_WANT_SCENE) == 0;
+    return slot->alone == 0 && first->alone == 0 && slot->request.what == first->request.what &&
+           slot->request.want == first->request.want && slot->request.queries == first->request.queries &&
+           (slot->request.want & DS_WANT_SCENE) == 0;
 }
 
 /* Rows of the call that begins with this ticket, at most as many as the buffers hold. */
@@ -517,9 +561,7 @@ static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
         watch_from(w, s->at.watched ? ds_clock_ns() : 0);
         work_slots(w, w->slot, count);
         watch_from(w, 0);
-        for (uint64_t k = 0; k < count; k++) {
-            release(w, w->slot[k]);
-        }
+        release(w, w->slot, count);
     }
     if (most > 1) {
         atomic_store(&w->mine->many, 0);

@@ -525,7 +525,7 @@ static void questions(void)
     for (uint64_t i = 0; i < h->layout.capacity; i++) {
         ds_slot *slot = (void *)((unsigned char *)h + h->layout.first + i * h->layout.stride);
         memset(&slot->request, 0x11, sizeof slot->request);
-        memset(slot + 1, 0x22, h->layout.n * sizeof(double));
+        memset((double *)(void *)slot - 2 * h->layout.n, 0x22, h->layout.n * sizeof(double));
     }
 }
 
