@@ -122,7 +122,7 @@ check_PROGRAMS += \
 	%D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_foreign %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \
 	%D%/envs/test_observed_scenes %D%/envs/engines/data/test_recording %D%/envs/engines/kit/test_kit \
-	%D%/envs/test_identification %D%/envs/test_lanes %D%/envs/test_cube_throw %D%/envs/test_billiards
+	%D%/envs/test_identification %D%/envs/test_lanes %D%/envs/test_robot %D%/envs/test_cube_throw %D%/envs/test_billiards
 %C%_envs_engines_physics_mpm_test_mpm_golden_fast_SOURCES = %D%/envs/engines/physics/mpm/test_mpm_golden.c
 %C%_envs_engines_physics_mpm_test_mpm_golden_fast_CPPFLAGS = $(AM_CPPFLAGS) -DFAST
 

@@ -199,7 +199,7 @@ EXTRA_LTLIBRARIES = %D%/engines/physics/mpm/libtasks.la
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
 	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/particles.la %D%/pendulum.la \
-	%D%/pinball.la %D%/realtosim.la %D%/smoke.la %D%/swing.la
+	%D%/pinball.la %D%/realtosim.la %D%/robot.la %D%/smoke.la %D%/swing.la
 %C%_assembly_la_SOURCES = %D%/plasticine/assembly.c
 %C%_assembly_la_LDFLAGS = $(plugin_link)
 %C%_assembly_la_LIBADD = %D%/engines/physics/mpm/libmpm.la
@@ -255,6 +255,8 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
 %C%_realtosim_la_LIBADD = %D%/engines/physics/cloth/libcloth.la %D%/engines/data/librecording.la
 %C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
+%C%_robot_la_LDFLAGS = $(plugin_link)
+%C%_robot_la_LIBADD = %D%/engines/physics/articulated/libarticulated.la %D%/engines/kit/libkit.la
 %C%_smoke_la_LDFLAGS = $(plugin_link)
 %C%_smoke_la_LIBADD = %D%/engines/physics/smoke/libsmoke.la %D%/engines/kit/libkit.la
 %C%_swing_la_LDFLAGS = $(plugin_link)

@@ -112,7 +112,7 @@ typedef struct ds_env_kit {
     uint64_t cost;      /* simulation steps of an episode; 0 = as many as `steps` */
     double loss_floor;  /* lower bound of the loss */
     uint32_t grad_kind; /* DS_GRAD_* of adjoint(); DS_GRAD_ADJOINT unless read() sets another kind */
-    uint64_t horizon;   /* control steps; each has n / horizon actions */
+    uint64_t horizon;   /* control steps; each has n / horizon actions; 0 = no stepwise control */
     uint64_t n_obs;     /* numbers of an observation */
     double control_dt;  /* seconds per control step */
     uint64_t max_rows;  /* rows of one call of rows(); 0 = 64 */

@@ -566,10 +566,10 @@ static inline int ds_env_kit_has(const ds_env_kit *kit, const char *id)
     }
     /* Weights are not actions: with networks, the variables are not the actions of control steps. */
     if (strcmp(id, DS_EXT_STEPS) == 0) {
-        return kit->hybrid.nets == 0;
+        return kit->horizon > 0 && kit->hybrid.nets == 0;
     }
     if (strcmp(id, DS_EXT_STEPS_GRADIENT) == 0) {
-        return kit->hybrid.nets == 0 && (env->differentiable == NULL || env->differentiable(kit));
+        return kit->horizon > 0 && kit->hybrid.nets == 0 && (env->differentiable == NULL || env->differentiable(kit));
     }
     return 1;
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Robots: trees of rigid bodies with joints and contact (tree), their motion (motion); files (robot, urdf, mjcf).
+# Robots: trees of rigid bodies with joints and contact (tree), their motion (motion); files (robot, urdf,
+# mjcf); tasks (task).
 noinst_LTLIBRARIES += %D%/libarticulated.la
-%C%_libarticulated_la_CPPFLAGS = $(AM_CPPFLAGS) $(EXPAT_CFLAGS)
+%C%_libarticulated_la_CPPFLAGS = $(AM_CPPFLAGS) $(EXPAT_CFLAGS) $(INIH_CFLAGS)
 %C%_libarticulated_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la $(EXPAT_LIBS)
+%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la $(EXPAT_LIBS) $(INIH_LIBS)
 %C%_libarticulated_la_SOURCES = \
 	%D%/mjcf.c \
 	%D%/mjcf.h \
@@ -13,6 +14,8 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 	%D%/robot.h \
 	%D%/robot_parts.c \
 	%D%/robot_parts.h \
+	%D%/task.c \
+	%D%/task.h \
 	%D%/tree.c \
 	%D%/tree.h \
 	%D%/urdf.c \

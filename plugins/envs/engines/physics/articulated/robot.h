@@ -13,7 +13,8 @@
 
 #include "engines/physics/articulated/robot_parts.h"
 
-/* Reads a robot; memory from `m`. Returns 0, or with a line in `error`: 1 = the file is bad, 2 = no memory. */
+/* Reads a robot; memory from `m`. Returns 0, or with a line in `error`: 1 = the file is bad, 2 = no
+ * memory. */
 int robot_read(ds_memory *m, const char *path, const robot_options *options, robot *out,
                char error[ROBOT_ERROR]);
 /* The same from memory; `name` is for messages and the folder of meshes. */

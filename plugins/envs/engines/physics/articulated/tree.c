@@ -84,7 +84,7 @@ tree *tree_create(ds_memory *m, int room)
     t->upper = ds_memory_doubles(m, 6 * n);
     t->numbers = TREE_GLOBALS + (int)n * (TREE_LINK_NUMBERS + 6 * TREE_JOINT_NUMBERS);
     t->number = ds_memory_doubles(m, (size_t)t->numbers);
-    t->slip = 0.01;
+    t->slip = 0.05;
     return m->failed ? NULL : t;
 }
 

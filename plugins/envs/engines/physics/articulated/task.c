@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task.c - reads a task of a robot by inih (task.h). */
+#include "engines/physics/articulated/task.h"
+
+#include "engines/kit/algebra/mat3.h"
+#include "engines/kit/algebra/quaternion.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_ENTRIES = 2000, MOST_STEPS = 1000000 };
+
+typedef struct entry {
+    const char *section, *name, *value;
+    int used;
+} entry;
+
+typedef struct reader {
+    ds_memory *m;
+    task *out;
+    const char *path;
+    char *error;
+    int failed, entries, lost;
+    entry *entry;
+} reader;
+
+DS_PRINTF(2, 3)
+static void task_fail(reader *in, const char *format, ...)
+{
+    if (in->failed) {
+        return;
+    }
+    in->failed = 1;
+    va_list list;
+    int n = snprintf(in->error, ROBOT_ERROR, "%.200s: ", in->path);
+    va_start(list, format);
+    vsnprintf(in->error + n, ROBOT_ERROR - (size_t)n, format, list);
+    va_end(list);
+}
+
+/* ---- entries ---- */
+
+static const char *keep(reader *in, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *p = ds_memory_take(in->m, n, 1);
+    return p ? memcpy(p, text, n) : NULL;
+}
+
+static int add_entry(void *self, const char *section, const char *name, const char *value)
+{
+    reader *in = self;
+    if (in->entries == MOST_ENTRIES) {
+        in->lost = 1;
+        return 1;
+    }
+    entry *e = &in->entry[in->entries++];
+    *e = (entry){keep(in, section), keep(in, name), keep(in, value), 0};
+    return 1;
+}
+
+static const char *text_of(reader *in, const char *section, const char *name)
+{
+    const char *found = NULL;
+    for (int k = 0; k < in->entries; k++) {
+        entry *e = &in->entry[k];
+        if (strcmp(e->section, section) == 0 && strcmp(e->name, name) == 0) {
+            if (found) {
+                task_fail(in, "[%s] %s is set twice", section, name);
+            }
+            e->used = 1;
+            found = e->value;
+        }
+    }
+    return found;
+}
+
+/* Reads up to `most` numbers from *text and moves it past them; returns how many. */
+static int numbers_in(reader *in, const entry *e, const char **text, int most, double *out)
+{
+    int n = 0;
+    while (n < most && !in->failed) {
+        char *end;
+        double v = strtod(*text, &end);
+        if (end == *text) {
+            break;
+        }
+        if (!(fabs(v) < 1e15) || (*end && !isspace((unsigned char)*end) && *end != ',')) {
+            task_fail(in, "[%s] %s = %.60s: use finite numbers", e->section, e->name, e->value);
+        }
+        out[n++] = v;
+        *text = end + (*end == ',');
+    }
+    while (isspace((unsigned char)**text)) {
+        (*text)++;
+    }
+    return n;
+}
+
+/* Reads a list of exactly `count` numbers if the entry exists. */
+static int values_of(reader *in, const char *section, const char *name, int count, double *out)
+{
+    const char *text = text_of(in, section, name);
+    if (text == NULL || in->failed) {
+        return 0;
+    }
+    const entry e = {section, name, text, 1};
+    int n = numbers_in(in, &e, &text, count, out);
+    if (n != count || *text) {
+        task_fail(in, "[%s] %s = %.60s: give %d number%s", section, name, e.value, count,
+                  count > 1 ? "s" : "");
+    }
+    return !in->failed;
+}
+
+/* A positive number. */
+static double positive(reader *in, const char *name, double usual)
+{
+    double v = usual;
+    values_of(in, "task", name, 1, &v);
+    if (!(v > 0)) {
+        task_fail(in, "[task] %s must be above 0", name);
+    }
+    return v;
+}
+
+/* The index of a choice; `usual` where the entry is missing. */
+static int choice(reader *in, const char *section, const char *name, const char *const *list, int usual)
+{
+    const char *text = text_of(in, section, name);
+    char all[200] = "";
+    for (int k = 0; list[k]; k++) {
+        if (text && strcmp(text, list[k]) == 0) {
+            return k;
+        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", k ? ", " : "", list[k]);
+    }
+    if (text) {
+        task_fail(in, "[%s] %s = %.40s: use one of %s", section, name, text, all);
+    }
+    return usual;
+}
+
+/* A file next to the task file. */
+static void beside(const reader *in, const char *file, char path[ROBOT_PATH])
+{
+    const char *slash = strrchr(in->path, '/');
+    int folder = slash && *file != '/' ? (int)(slash - in->path) + 1 : 0;
+    snprintf(path, ROBOT_PATH, "%.*s%s", folder, in->path, file);
+}
+
+static void copy_name(reader *in, const char *from, char to[TREE_NAME])
+{
+    if (strlen(from) >= TREE_NAME) {
+        task_fail(in, "the name %.40s... has more than %d characters", from, TREE_NAME - 1);
+        return;
+    }
+    memcpy(to, from, strlen(from) + 1);
+}
+
+static int joint_named(reader *in, const entry *e, const char *name, int single)
+{
+    const tree *t = in->out->robot.tree;
+    int link = tree_find_joint(t, name);
+    if (link < 0 || (single && t->link[link].nv != 1)) {
+        task_fail(in, "[%s] %s: joint \"%.40s\" %s", e->section, e->name, name,
+                  link < 0 ? "does not exist in the model" : "has no single position");
+    }
+    return link;
+}
+
+/* ---- model and settings ---- */
+
+static void read_model(reader *in, const char *model)
+{
+    static const char *const bases[] = {"fixed", "free", NULL}, *const meshes[] = {"check", "skip", NULL};
+    char path[ROBOT_PATH], error[ROBOT_ERROR];
+    const char *own = text_of(in, "task", "model");
+    robot_options options = {.packages = text_of(in, "task", "packages")};
+    options.free_base = choice(in, "task", "base", bases, 0);
+    options.skip_meshes = choice(in, "task", "meshes", meshes, 0);
+    if (*model == '\0' && own == NULL) {
+        task_fail(in, "[task] model is missing: name a URDF or MJCF file");
+    }
+    if (in->failed) {
+        return;
+    }
+    if (*model) {
+        snprintf(path, sizeof path, "%s", model);
+    } else {
+        beside(in, own, path);
+    }
+    in->failed = robot_read(in->m, path, &options, &in->out->robot, error);
+    if (in->failed) {
+        memcpy(in->error, error, sizeof error);
+    }
+}
+
+static void read_settings(reader *in)
+{
+    static const char *const rules[] = {"euler", "rk4", NULL}, *const contacts[] = {"compliant", "none",
+                                                                                    NULL};
+    static const char *const shapes[] = {"constant", "linear", "spline", NULL}, *const yes[] = {"no", "yes",
+                                                                                                NULL};
+    static const struct {
+        const char *name;
+        int number;
+    } numbers[] = {{"stiffness", TREE_STIFFNESS},
+                   {"dissipation", TREE_DISSIPATION},
+                   {"friction", TREE_FRICTION},
+                   {"limit_stiffness", TREE_LIMIT_STIFFNESS},
+                   {"limit_damping", TREE_LIMIT_DAMPING}};
+    task *k = in->out;
+    tree *t = k->robot.tree;
+    k->rule = (motion_rule)choice(in, "task", "integrator", rules, 0);
+    k->contact = choice(in, "task", "contact", contacts, 0) == 0;
+    k->shape = (task_shape)choice(in, "task", "shape", shapes, 0);
+    k->step = positive(in, "step", k->robot.step > 0 ? k->robot.step : 0.002);
+    double duration = positive(in, "duration", 1), control = positive(in, "control_step", 0.02);
+    double pieces = rint(duration / control), substeps = rint(control / k->step);
+    if (!(fabs(duration - pieces * control) < 1e-6 * duration && pieces >= 1)) {
+        task_fail(in, "[task] duration %g s is not a multiple of control_step %g s", duration, control);
+    }
+    if (!(fabs(control - substeps * k->step) < 1e-6 * control && substeps >= 1)) {
+        task_fail(in, "[task] control_step %g s is not a multiple of step %g s", control, k->step);
+    }
+    if (!(pieces * substeps <= MOST_STEPS)) {
+        task_fail(in, "[task] more than %d steps: reduce duration or raise step", MOST_STEPS);
+    }
+    k->pieces = in->failed ? 1 : (int)pieces;
+    k->substeps = in->failed ? 1 : (int)substeps;
+    t->slip = positive(in, "slip", t->slip);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        values_of(in, "task", numbers[i].name, 1, &t->number[numbers[i].number]);
+        if (!(t->number[numbers[i].number] >= 0)) {
+            task_fail(in, "[task] %s must not be negative", numbers[i].name);
+        }
+    }
+    values_of(in, "task", "gravity", 3, t->number + TREE_GRAVITY);
+    if (choice(in, "task", "ground", yes, 0) && !in->failed) {
+        tree_add_shape(t, -1, TREE_PLANE);
+        in->failed = tree_contacts(t) ? 0 : 2;
+    }
+}
+
+/* ---- start ---- */
+
+static void unit_quaternions(reader *in, double *q)
+{
+    const tree *t = in->out->robot.tree;
+    for (int i = 0; i < t->links; i++) {
+        double *turn = q + t->link[i].q + t->link[i].nq - 4;
+        if (t->link[i].nq >= 4 && !(quat_normalise(turn) > 1e-6)) {
+            task_fail(in, "[start] the quaternion of joint %.40s has no length", t->link[i].joint);
+        }
+    }
+}
+
+static void read_start(reader *in)
+{
+    task *k = in->out;
+    const tree *t = k->robot.tree;
+    k->q = ds_memory_doubles(in->m, (size_t)t->nq + 1);
+    k->v = ds_memory_doubles(in->m, (size_t)t->nv + 1);
+    if (in->m->failed) {
+        in->failed = 2;
+        return;
+    }
+    memcpy(k->q, t->start, (size_t)t->nq * sizeof *k->q);
+    const char *key = text_of(in, "task", "key");
+    const robot_key *found = NULL;
+    for (int i = 0; key && i < k->robot.keys; i++) {
+        found = strcmp(k->robot.key[i].name, key) == 0 ? &k->robot.key[i] : found;
+    }
+    if (key && !found) {
+        task_fail(in, "[task] key: the model has no keyframe \"%.40s\"", key);
+    }
+    if (found && found->q) {
+        memcpy(k->q, found->q, (size_t)t->nq * sizeof *k->q);
+    }
+    if (found && found->v) {
+        memcpy(k->v, found->v, (size_t)t->nv * sizeof *k->v);
+    }
+    for (int i = 0; i < in->entries && !in->failed; i++) {
+        entry *e = &in->entry[i];
+        if (strcmp(e->section, "start") != 0) {
+            continue;
+        }
+        int rate = strncmp(e->name, "velocity.", 9) == 0;
+        int link = joint_named(in, e, e->name + (rate ? 9 : 0), 0);
+        if (!in->failed) {
+            const tree_link *l = &t->link[link];
+            values_of(in, "start", e->name, rate ? l->nv : l->nq, rate ? k->v + l->v : k->q + l->q);
+        }
+    }
+    if (!in->failed) {
+        unit_quaternions(in, k->q);
+    }
+}
+
+/* ---- controls ---- */
+
+static void add_control(reader *in, const task_control *c)
+{
+    task *k = in->out;
+    if (k->controls == TASK_MOST) {
+        task_fail(in, "more than %d controls", TASK_MOST);
+    } else if (!(c->lower < c->upper) || !isfinite(c->upper - c->lower)) {
+        task_fail(in, "[controls] %.40s: give a lower and a higher value, as in %.40s = -1 1", c->name,
+                  c->name);
+    } else {
+        k->control[k->controls++] = *c;
+    }
+}
+
+static task_control control_of(const robot *r, int actuator)
+{
+    const robot_actuator *a = &r->actuator[actuator];
+    task_control c = {.link = a->link, .position = a->kind == 1, .lower = a->lower, .upper = a->upper};
+    c.gear = a->kind == 0 ? a->gear : a->kind == 1 ? 1 / a->gear : a->rate_gain / a->gear;
+    c.start = NAN;
+    memcpy(c.name, a->name, sizeof c.name);
+    return c;
+}
+
+/* force.JOINT = lower upper; position.JOINT = lower upper gain rate_gain; ACTUATOR = [lower upper] */
+static void read_control(reader *in, entry *e)
+{
+    task *k = in->out;
+    tree *t = k->robot.tree;
+    double v[4];
+    const char *text = e->value;
+    int force = strncmp(e->name, "force.", 6) == 0, position = strncmp(e->name, "position.", 9) == 0;
+    int n = numbers_in(in, e, &text, 4, v), actuator = -1;
+    e->used = 1;
+    for (int i = 0; i < k->robot.actuators; i++) {
+        actuator = strcmp(k->robot.actuator[i].name, e->name) == 0 ? i : actuator;
+    }
+    if (*text || (n != 2 && !(n == 0 && actuator >= 0) && !(n == 4 && position && actuator < 0))) {
+        task_fail(in, "[controls] %s = %.60s: give a lower and a higher value%s", e->name, e->value,
+                  position ? ", gain and rate gain" : "");
+        return;
+    }
+    task_control c = {.gear = 1, .start = NAN, .position = position};
+    if (actuator >= 0) {
+        c = control_of(&k->robot, actuator);
+    } else if (force || position) {
+        c.link = joint_named(in, e, e->name + (force ? 6 : 9), 1);
+        copy_name(in, e->name, c.name);
+    } else {
+        task_fail(in, "[controls] %.40s: the model has no such actuator; use force.JOINT or position.JOINT",
+                  e->name);
+    }
+    if (n >= 2) {
+        c.lower = v[0];
+        c.upper = v[1];
+    }
+    if (n == 4 && !in->failed) {
+        int at = t->link[c.link].v;
+        if (v[2] < 0 || v[3] < 0) {
+            task_fail(in, "[controls] %s: gains are not negative", e->name);
+        }
+        t->number[tree_joint_number(t, TREE_GAIN, at)] += v[2];
+        t->number[tree_joint_number(t, TREE_RATE_GAIN, at)] += v[3];
+    }
+    if (!in->failed) {
+        add_control(in, &c);
+    }
+}
+
+static void read_controls(reader *in)
+{
+    task *k = in->out;
+    tree *t = k->robot.tree;
+    int listed = 0;
+    for (int i = 0; i < k->robot.actuators; i++) {
+        const robot_actuator *a = &k->robot.actuator[i];
+        t->number[tree_joint_number(t, TREE_GAIN, t->link[a->link].v)] += a->gain;
+        t->number[tree_joint_number(t, TREE_RATE_GAIN, t->link[a->link].v)] += a->rate_gain;
+    }
+    for (int i = 0; i < in->entries && !in->failed; i++) {
+        if (strcmp(in->entry[i].section, "controls") == 0) {
+            listed = 1;
+            read_control(in, &in->entry[i]);
+        }
+    }
+    for (int i = 0; !listed && i < k->robot.actuators && !in->failed; i++) {
+        task_control c = control_of(&k->robot, i);
+        if (isfinite(c.lower) && isfinite(c.upper)) {
+            add_control(in, &c);
+        }
+    }
+    /* A controller of the position begins where the joint is. */
+    for (int i = 0; i < k->controls; i++) {
+        task_control *c = &k->control[i];
+        double u = c->position ? k->q[t->link[c->link].q] / c->gear : 0;
+        double x = 2 * (u - c->lower) / (c->upper - c->lower) - 1;
+        c->start = clamp(x, -1, 1);
+    }
+}
+
+/* ---- terms of the loss ---- */
+
+/* Rows of numbers: seconds, and one column for each joint; '#' begins a comment. */
+static void read_recording(reader *in, task_term *term, const char *section, const char *file)
+{
+    char path[ROBOT_PATH], line[4096];
+    beside(in, file, path);
+    int row = term->columns + 1, room = 0, number = 0;
+    double *table = NULL;
+    FILE *f = fopen(path, "r");
+    if (f == NULL) {
+        task_fail(in, "[%s] file: %.100s: %s", section, path, strerror(errno));
+        return;
+    }
+    while (fgets(line, sizeof line, f) && !in->failed) {
+        const char *text = line;
+        line[strcspn(line, "#\n")] = '\0';
+        number++;
+        while (isspace((unsigned char)*text)) {
+            text++;
+        }
+        if (*text == '\0') {
+            continue;
+        }
+        if (term->rows == room) {
+            double *more = ds_memory_doubles(in->m, (size_t)(2 * room + 64) * (size_t)row);
+            if (more == NULL) {
+                in->failed = 2;
+                break;
+            }
+            memcpy(more, table ? table : more, (size_t)(room * row) * sizeof *more);
+            table = more;
+            room = 2 * room + 64;
+        }
+        const entry e = {section, "file", line, 1};
+        double *at = table + (size_t)term->rows * (size_t)row;
+        if (numbers_in(in, &e, &text, row, at) != row || *text) {
+            task_fail(in, "[%s] file: line %d of %.100s does not have %d numbers (seconds, then the joints)",
+                      section, number, path, row);
+        } else if (term->rows > 0 && !(at[0] > at[-row])) {
+            task_fail(in, "[%s] file: line %d of %.100s: time does not increase", section, number, path);
+        }
+        term->rows++;
+    }
+    fclose(f);
+    if (!in->failed && term->rows < 2) {
+        task_fail(in, "[%s] file: %.100s has fewer than 2 rows", section, path);
+    }
+    term->table = table;
+}
+
+static void read_joints(reader *in, task_term *term, const char *section)
+{
+    const char *list = text_of(in, section, "joints");
+    const entry e = {section, "joints", list, 1};
+    char word[TREE_NAME];
+    int used = 0;
+    term->column = ds_memory_take(in->m, TASK_MOST, sizeof *term->column);
+    if (list == NULL || term->column == NULL) {
+        task_fail(in, "[%s] joints is missing: list the columns of the file after the first one", section);
+        return;
+    }
+    while (!in->failed && term->columns < TASK_MOST && sscanf(list, " %63[^ ,\t]%n", word, &used) == 1) {
+        term->column[term->columns++] = joint_named(in, &e, word, 1);
+        list += used + (list[used] == ',');
+    }
+}
+
+/* Finds a site or a link. */
+static void find_place(reader *in, task_term *term, const char *section, const char *name)
+{
+    const tree *t = in->out->robot.tree;
+    int site = tree_find_site(t, name), link = tree_find_link(t, name);
+    if (site < 0 && link < 0) {
+        task_fail(in, "[%s] of = %.40s: the model has no such site or body", section, name);
+        return;
+    }
+    term->link = site >= 0 ? t->site[site].link : link;
+    if (site >= 0) {
+        memcpy(term->at, t->site[site].at, sizeof term->at);
+    }
+}
+
+static void read_target(reader *in, task_term *term, const char *section)
+{
+    int count = term->what == TASK_JOINT || term->what == TASK_RATE ? 1 : term->what == TASK_TURN ? 4 : 3;
+    double v[4] = {term->what == TASK_TURN, 0, 0, 0};
+    if (term->what != TASK_EFFORT && term->what != TASK_RECORDING) {
+        values_of(in, section, "target", count, v);
+    }
+    if (term->what == TASK_TURN) {
+        if (!(quat_normalise(v) > 1e-6)) {
+            task_fail(in, "[%s] target: the quaternion has no length", section);
+        }
+        quat_matrix(v, term->target);
+    } else {
+        memcpy(term->target, v, 3 * sizeof *v);
+    }
+}
+
+static void read_term(reader *in, const char *section)
+{
+    static const char *const whats[] = {"position", "velocity",  "turn", "angular_velocity",
+                                        "joint",    "rate",      "com",  "com_velocity",
+                                        "effort",   "recording", NULL};
+    static const char *const norms[] = {"square", "distance", "sum", NULL};
+    task *k = in->out;
+    double duration = k->step * k->substeps * k->pieces;
+    if (k->terms == TASK_MOST) {
+        task_fail(in, "more than %d terms of the loss", TASK_MOST);
+        return;
+    }
+    task_term *term = &k->term[k->terms++];
+    *term = (task_term){.weight = 1, .axis = {1, 1, 1}, .link = -1, .joint = -1, .when = duration};
+    copy_name(in, section + 5, term->name);
+    term->what = (task_quantity)choice(in, section, "what", whats, -1);
+    if ((int)term->what < 0) {
+        task_fail(in, "[%s] what is missing, as in what = position", section);
+        return;
+    }
+    term->norm = (task_norm)choice(in, section, "norm", norms, term->what == TASK_TURN ? TASK_SUM : 0);
+    const char *of = text_of(in, section, "of"), *at = text_of(in, section, "at");
+    int none = term->what == TASK_COM || term->what == TASK_COM_RATE || term->what == TASK_EFFORT ||
+               term->what == TASK_RECORDING;
+    if (none != (of == NULL)) {
+        task_fail(in, none ? "[%s] of has no meaning here" : "[%s] of is missing: name a site, body or joint",
+                  section);
+    } else if (term->what == TASK_JOINT || term->what == TASK_RATE) {
+        const entry e = {section, "of", of, 1};
+        term->joint = joint_named(in, &e, of, 1);
+    } else if (of) {
+        find_place(in, term, section, of);
+    }
+    if (term->what == TASK_EFFORT || term->what == TASK_RECORDING) {
+        at = at ? at : "mean";
+    }
+    if (at && strcmp(at, "mean") == 0) {
+        term->when = -1;
+    } else if (at && strcmp(at, "end") != 0) {
+        values_of(in, section, "at", 1, &term->when);
+        if (!(term->when > 0 && term->when <= duration * (1 + 1e-9))) {
+            task_fail(in, "[%s] at = %s: use end, mean, or seconds up to %g", section, at, duration);
+        }
+    }
+    if (term->when >= 0 && (term->what == TASK_EFFORT || term->what == TASK_RECORDING)) {
+        task_fail(in, "[%s] at: this term is a mean over time", section);
+    }
+    values_of(in, section, "weight", 1, &term->weight);
+    values_of(in, section, "axes", 3, term->axis);
+    read_target(in, term, section);
+    const char *file = text_of(in, section, "file");
+    if (term->what == TASK_RECORDING) {
+        read_joints(in, term, section);
+        if (file == NULL) {
+            task_fail(in, "[%s] file is missing", section);
+        } else if (!in->failed) {
+            read_recording(in, term, section, file);
+        }
+    } else if (file) {
+        task_fail(in, "[%s] file belongs to what = recording", section);
+    }
+}
+
+static void read_terms(reader *in)
+{
+    for (int i = 0; i < in->entries && !in->failed; i++) {
+        const char *section = in->entry[i].section;
+        int first = strncmp(section, "loss.", 5) == 0;
+        for (int j = 0; first && j < i; j++) {
+            first = strcmp(in->entry[j].section, section) != 0;
+        }
+        if (first) {
+            read_term(in, section);
+        }
+    }
+    if (!in->failed && in->out->terms == 0) {
+        task_fail(in, "there is no section [loss.NAME]");
+    }
+}
+
+/* ---- decision variables ---- */
+
+static void read_variable(reader *in, entry *e)
+{
+    static const char *const of_links[] = {"mass", "length"};
+    static const char *const of_joints[] = {"damping", "spring", "rest", "armature", "gain"};
+    static const char *const globals[] = {"stiffness", "dissipation", "friction"};
+    task *k = in->out;
+    const tree *t = k->robot.tree;
+    const char *dot = strchr(e->name, '.'), *text = e->value;
+    size_t length = dot ? (size_t)(dot - e->name) : strlen(e->name);
+    double v[2], now = 0;
+    task_variable *x = &k->variable[k->variables];
+    if (k->variables == TASK_MOST) {
+        task_fail(in, "more than %d variables", TASK_MOST);
+        return;
+    }
+    e->used = 1;
+    *x = (task_variable){.number = -1, .q = -1, .v = -1};
+    copy_name(in, e->name, x->name);
+    for (int i = 0; i < 3 && !dot; i++) {
+        x->number = strcmp(globals[i], e->name) == 0 ? TREE_STIFFNESS + i : x->number;
+    }
+    for (int i = 0; i < 2 && dot; i++) {
+        if (strlen(of_links[i]) == length && strncmp(e->name, of_links[i], length) == 0) {
+            int link = tree_find_link(t, dot + 1);
+            if (link < 0) {
+                task_fail(in, "[variables] %s: the model has no such body", e->name);
+                return;
+            }
+            x->number = tree_link_number(t, (enum tree_link_number)i, link);
+        }
+    }
+    for (int i = 0; i < 5 && dot && x->number < 0; i++) {
+        if (strlen(of_joints[i]) == length && strncmp(e->name, of_joints[i], length) == 0) {
+            int link = joint_named(in, e, dot + 1, 1);
+            x->number = link < 0 ? -1 : tree_joint_number(t, (enum tree_joint_number)i, t->link[link].v);
+        }
+    }
+    int position = dot && strncmp(e->name, "start.", 6) == 0,
+        rate = dot && strncmp(e->name, "velocity.", 9) == 0;
+    if (position || rate) {
+        int link = joint_named(in, e, dot + 1, 1);
+        x->q = position && link >= 0 ? t->link[link].q : -1;
+        x->v = rate && link >= 0 ? t->link[link].v : -1;
+    } else if (x->number < 0) {
+        task_fail(
+            in,
+            "[variables] %.40s: use mass.BODY, length.BODY, damping.JOINT, spring.JOINT, rest.JOINT, "
+            "armature.JOINT, gain.JOINT, start.JOINT, velocity.JOINT, stiffness, dissipation or friction",
+            e->name);
+    }
+    if (in->failed) {
+        return;
+    }
+    now = x->number >= 0 ? t->number[x->number] : x->q >= 0 ? k->q[x->q] : k->v[x->v];
+    int n = numbers_in(in, e, &text, 2, v);
+    x->log = strcmp(text, "log") == 0;
+    if (n != 2 || (*text && !x->log) || !(v[0] < v[1])) {
+        task_fail(in,
+                  "[variables] %s = %.60s: give a lower and a higher value, then log for a logarithmic scale",
+                  e->name, e->value);
+    } else if ((x->log || (x->number >= TREE_GLOBALS && x->number < tree_joint_number(t, TREE_DAMPING, 0))) &&
+               !(v[0] > 0)) {
+        task_fail(in, "[variables] %s: the lower value must be above 0", e->name);
+    } else if (x->number >= 0 && v[0] < 0 && strncmp(e->name, "rest.", 5) != 0) {
+        task_fail(in, "[variables] %s: the lower value must not be negative", e->name);
+    }
+    now = clamp(now, v[0], v[1]);
+    x->lower = x->log ? log10(v[0]) : v[0];
+    x->upper = x->log ? log10(v[1]) : v[1];
+    x->start = x->log ? log10(now) : now;
+    k->variables++;
+}
+
+int task_read(ds_memory *m, const char *path, const char *model, task *out, char error[ROBOT_ERROR])
+{
+    reader in = {.m = m, .out = out, .path = path, .error = error};
+    memset(out, 0, sizeof *out);
+    error[0] = '\0';
+    in.entry = ds_memory_take(m, MOST_ENTRIES, sizeof *in.entry);
+    int line = in.entry ? ini_parse(path, add_entry, &in) : -2;
+    in.failed = line == -2 || m->failed ? 2 : 0;
+    if (line == -1) {
+        task_fail(&in, "%s", strerror(errno));
+    } else if (line > 0) {
+        task_fail(&in, "line %d is not a section, a setting or a comment", line);
+    } else if (in.lost) {
+        task_fail(&in, "more than %d settings", MOST_ENTRIES);
+    }
+    static void (*const parts[])(reader *) = {read_settings, read_start, read_controls, read_terms};
+    if (!in.failed) {
+        read_model(&in, model);
+    }
+    for (size_t k = 0; !in.failed && k < sizeof parts / sizeof *parts; k++) {
+        parts[k](&in);
+    }
+    for (int i = 0; i < in.entries && !in.failed; i++) {
+        if (strcmp(in.entry[i].section, "variables") == 0) {
+            read_variable(&in, &in.entry[i]);
+        }
+    }
+    for (int i = 0; i < in.entries && !in.failed; i++) {
+        if (!in.entry[i].used) {
+            task_fail(&in, "[%.40s] %.40s: there is no such setting", in.entry[i].section, in.entry[i].name);
+        }
+    }
+    if (!in.failed && out->controls == 0 && out->variables == 0) {
+        task_fail(&in,
+                  "nothing to decide: the model has no actuator with bounds; add [controls] or [variables]");
+    }
+    if (in.failed == 2) {
+        snprintf(error, ROBOT_ERROR, "%.200s: out of memory", path);
+    }
+    return in.failed;
+}

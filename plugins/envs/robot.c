@@ -1,0 +1,875 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* robot.c - an articulated robot from a URDF or MJCF file does what a task file says; the decision variables
+ * are the controls of its joints over time and numbers of the model.
+ *
+ * Variables: the controls of the first control step, of the second one, ..., then the numbers
+ * of [variables]. A control in [-1, 1] is mapped to its bounds. Robots have z up, scenes y. */
+#include "engines/kit/algebra/mat3.h"
+#include "engines/kit/algebra/quaternion.h"
+#include "engines/kit/bundled.h"
+#include "engines/kit/decision.h"
+#include "engines/kit/norm.h"
+#include "engines/physics/articulated/task.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const ds_param *const params[] = {
+    DS_PATH("task", "",
+            "INI file of the task, which names its model; docs/robots.md describes it. "
+            "Examples: examples/robots.",
+            .flags = DS_PARAM_REQUIRED | DS_PARAM_SHAPE),
+    DS_PATH("model", "", "URDF or MJCF file in place of the one that the task names; empty = that one.",
+            .flags = DS_PARAM_SHAPE),
+    NULL};
+
+enum { RUNNING = 1, FINAL = 2 }; /* terms of a control step, terms of the end */
+enum { COM_X, COM_Y, COM_Z, ENERGY, FORCE, LOSS };
+
+typedef struct robot_env {
+    ds_env_kit kit; /* first */
+    task k;
+    motion *motion;
+    tree_work *work;
+    double *q, *v;       /* states after every simulation step, and the start */
+    double *number;      /* of the model without variables */
+    double (*weight)[4]; /* for each simulation step of a control step: of the controls p - 1 .. p + 2 */
+    double *rest_target; /* of joints whose controller has no variable */
+    double *tau, *target, *tau_bar, *target_bar, *number_bar, *q_bar, *v_bar;
+    double *x, *x_bar; /* controls of an episode */
+    double *running;   /* loss of the control steps up to each one, in stepwise control */
+    int64_t bad;       /* first control step with a state that is not finite, or -1 */
+    int stopped, last_taken;
+    char (*names)[TREE_NAME + 16]; /* of the bodies of the scene */
+    int *drawn;                    /* shapes of the bodies */
+    uint64_t first_target;
+    int placed; /* state of the last tree_place() for the scene */
+    double *seen_q, *seen_v;
+} robot_env;
+
+static const double *state_q(const robot_env *e, int step)
+{
+    return e->q + (size_t)step * (size_t)e->k.robot.tree->nq;
+}
+
+static const double *state_v(const robot_env *e, int step)
+{
+    return e->v + (size_t)step * (size_t)e->k.robot.tree->nv;
+}
+
+/* ---- set-up ---- */
+
+static void read_robot(void *self, ds_param_reader *in)
+{
+    robot_env *e = self;
+    char error[ROBOT_ERROR];
+    const char *path = ds_param_text(in, "task"), *model = ds_param_text(in, "model");
+    if (in->status != DS_OK) {
+        return;
+    }
+    int failed = task_read(&e->kit.memory, path, model, &e->k, error);
+    if (failed) {
+        in->status = failed == 2 ? DS_E_NOMEM : ds_host_fail(in->host, DS_E_DATA, "%s", error);
+        return;
+    }
+    const task *k = &e->k;
+    const tree *t = k->robot.tree;
+    e->kit.n = (uint64_t)k->pieces * (uint64_t)k->controls + (uint64_t)k->variables;
+    e->kit.steps = (uint64_t)k->pieces;
+    e->kit.cost = (uint64_t)k->pieces * (uint64_t)k->substeps;
+    e->kit.dt = k->step * k->substeps;
+    if (k->variables == 0 && k->shape == TASK_CONSTANT) {
+        e->kit.horizon = e->kit.steps;
+        e->kit.control_dt = e->kit.dt;
+        for (int i = 0; i < t->links; i++) {
+            static const uint64_t seen[] = {0, 2, 2, 9, 15};
+            e->kit.n_obs += seen[t->link[i].kind];
+        }
+    }
+}
+
+/* The weights of the controls around simulation step s of a control step. */
+static void blend(task_shape shape, double s, double w[4])
+{
+    double r = 1 - s;
+    memset(w, 0, 4 * sizeof *w);
+    if (shape == TASK_CONSTANT) {
+        w[1] = 1;
+    } else if (shape == TASK_LINEAR) {
+        w[1] = r;
+        w[2] = s;
+    } else {
+        w[0] = r * r * r / 6;
+        w[1] = (3 * s * s * s - 6 * s * s + 4) / 6;
+        w[2] = (3 * r * r * r - 6 * r * r + 4) / 6;
+        w[3] = s * s * s / 6;
+    }
+}
+
+static ds_status allocate_robot(void *self)
+{
+    robot_env *e = self;
+    const task *k = &e->k;
+    tree *t = k->robot.tree;
+    ds_memory *m = &e->kit.memory;
+    size_t states = (size_t)k->pieces * (size_t)k->substeps + 1, nv = (size_t)t->nv + 1;
+    e->motion = motion_create(m, t);
+    e->work = e->motion ? motion_work(e->motion) : NULL;
+    e->q = ds_memory_doubles(m, states * (size_t)t->nq);
+    e->v = ds_memory_doubles(m, states * nv);
+    e->weight = ds_memory_take(m, (size_t)k->substeps, sizeof *e->weight);
+    e->number = ds_memory_doubles(m, (size_t)t->numbers);
+    e->number_bar = ds_memory_doubles(m, (size_t)t->numbers);
+    e->x = ds_memory_doubles(m, e->kit.n);
+    e->x_bar = ds_memory_doubles(m, e->kit.n);
+    e->running = ds_memory_doubles(m, (size_t)k->pieces + 1);
+    ds_memory_each(m, nv,
+                   (double **const[]){&e->rest_target, &e->tau, &e->target, &e->tau_bar, &e->target_bar,
+                                      &e->q_bar, &e->v_bar, NULL});
+    e->names = ds_memory_take(m, (size_t)t->shapes + (size_t)k->terms + 1, sizeof *e->names);
+    e->drawn = ds_memory_take(m, (size_t)t->shapes + 1, sizeof *e->drawn);
+    if (m->failed) {
+        return DS_OK;
+    }
+    for (int s = 0; s < k->substeps; s++) {
+        blend(k->shape, (double)s / k->substeps, e->weight[s]);
+    }
+    memcpy(e->number, t->number, (size_t)t->numbers * sizeof *e->number);
+    for (int i = 0; i < t->links; i++) {
+        if (t->link[i].nv == 1) {
+            e->rest_target[t->link[i].v] = k->q[t->link[i].q];
+        }
+    }
+    for (int c = 0; c < k->controls; c++) {
+        if (k->control[c].position) {
+            e->rest_target[t->link[k->control[c].link].v] = 0;
+        }
+    }
+    e->placed = -1;
+    return DS_OK;
+}
+
+static void range_of_robot(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    const robot_env *e = self;
+    const uint64_t controls = (uint64_t)e->k.pieces * (uint64_t)e->k.controls;
+    if (i < controls) {
+        *lower = -1;
+        *upper = 1;
+        *start = e->k.control[i % (uint64_t)e->k.controls].start;
+        return;
+    }
+    const task_variable *x = &e->k.variable[i - controls];
+    *lower = x->lower;
+    *upper = x->upper;
+    *start = x->start;
+}
+
+static void name_variable(const void *self, uint64_t i, ds_env_variable *out)
+{
+    const robot_env *e = self;
+    const uint64_t n = (uint64_t)e->k.controls, controls = (uint64_t)e->k.pieces * n;
+    if (i < controls) {
+        ds_env_variable_put(out->name, "%.40s.%llu", e->k.control[i % n].name, (unsigned long long)(i / n));
+        ds_env_variable_put(out->group, "%.40s", e->k.control[i % n].name);
+    } else {
+        ds_env_variable_put(out->name, "%.50s", e->k.variable[i - controls].name);
+    }
+}
+
+/* ---- controls and numbers ---- */
+
+static int neighbour(const robot_env *e, int piece, int k)
+{
+    int p = piece + k - 1;
+    return p < 0 ? 0 : p >= e->k.pieces ? e->k.pieces - 1 : p;
+}
+
+/* Forces and targets in simulation step s of a control step, for the controls x of all control steps. */
+static void inputs_at(robot_env *e, const double *x, int piece, int s)
+{
+    const task *k = &e->k;
+    const tree *t = k->robot.tree;
+    memset(e->tau, 0, (size_t)t->nv * sizeof *e->tau);
+    memcpy(e->target, e->rest_target, (size_t)t->nv * sizeof *e->target);
+    for (int c = 0; c < k->controls; c++) {
+        const task_control *a = &k->control[c];
+        double y = 0;
+        for (int i = 0; i < 4; i++) {
+            if (e->weight[s][i] > 0) {
+                y += e->weight[s][i] * x[neighbour(e, piece, i) * k->controls + c];
+            }
+        }
+        double u = a->lower + 0.5 * (y + 1) * (a->upper - a->lower);
+        (a->position ? e->target : e->tau)[t->link[a->link].v] += a->gear * u;
+    }
+}
+
+/* Adds the derivatives by the controls and clears the ones by the inputs. */
+static void inputs_bar(robot_env *e, int piece, int s, double *x_bar)
+{
+    const task *k = &e->k;
+    const tree *t = k->robot.tree;
+    for (int c = 0; c < k->controls; c++) {
+        const task_control *a = &k->control[c];
+        double y_bar = (a->position ? e->target_bar : e->tau_bar)[t->link[a->link].v] * a->gear * 0.5 *
+                       (a->upper - a->lower);
+        for (int i = 0; i < 4; i++) {
+            if (e->weight[s][i] > 0) {
+                x_bar[neighbour(e, piece, i) * k->controls + c] += e->weight[s][i] * y_bar;
+            }
+        }
+    }
+    memset(e->tau_bar, 0, (size_t)t->nv * sizeof *e->tau_bar);
+    memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
+}
+
+/* The numbers of the model and the start for these values of the variables. */
+static void set_variables(robot_env *e, const double *x)
+{
+    const task *k = &e->k;
+    tree *t = k->robot.tree;
+    memcpy(t->number, e->number, (size_t)t->numbers * sizeof *e->number);
+    memcpy(e->q, k->q, (size_t)t->nq * sizeof *e->q);
+    memcpy(e->v, k->v, (size_t)t->nv * sizeof *e->v);
+    for (int i = 0; i < k->variables; i++) {
+        const task_variable *y = &k->variable[i];
+        double value = y->log ? exp(decision_ln10 * x[i]) : x[i];
+        *(y->number >= 0 ? &t->number[y->number] : y->q >= 0 ? &e->q[y->q] : &e->v[y->v]) = value;
+    }
+}
+
+static int velocity_of_position(const tree *t, int q)
+{
+    int i = 0;
+    while (t->link[i].q != q || t->link[i].nq == 0) {
+        i++;
+    }
+    return t->link[i].v;
+}
+
+static void variables_bar(const robot_env *e, const double *x, double *grad)
+{
+    const task *k = &e->k;
+    for (int i = 0; i < k->variables; i++) {
+        const task_variable *y = &k->variable[i];
+        double bar = y->number >= 0 ? e->number_bar[y->number]
+                     : y->q >= 0    ? e->q_bar[velocity_of_position(k->robot.tree, y->q)]
+                                    : e->v_bar[y->v];
+        grad[i] = y->log ? bar * decision_ln10 * exp(decision_ln10 * x[i]) : bar;
+    }
+}
+
+/* ---- loss ---- */
+
+/* The control step after which a term counts. */
+static int piece_of(const robot_env *e, const task_term *term)
+{
+    int p = (int)ceil(term->when / (e->k.step * e->k.substeps) - 1e-6) - 1;
+    return p < 0 ? 0 : p >= e->k.pieces ? e->k.pieces - 1 : p;
+}
+
+/* The weight of a term after control step p, 0: it does not count. */
+static double weight_of(const robot_env *e, const task_term *term, int which, int p)
+{
+    if (term->when < 0) {
+        return which & RUNNING ? term->weight / e->k.pieces : 0;
+    }
+    int at = piece_of(e, term), final = at == e->k.pieces - 1;
+    if (final) {
+        return which & FINAL ? term->weight : 0;
+    }
+    return (which & RUNNING) && at == p ? term->weight : 0;
+}
+
+/* Row r and the share of row r + 1 of a recording. */
+static int row_at(const task_term *term, double time, double *share)
+{
+    int r = 0, n = term->columns + 1;
+    while (r < term->rows - 2 && term->table[(r + 1) * n] <= time) {
+        r++;
+    }
+    double from = term->table[r * n], to = term->table[(r + 1) * n];
+    *share = clamp((time - from) / (to - from), 0, 1);
+    return r;
+}
+
+/* Numbers of a term minus their targets, of the last placement; returns how many. */
+static int errors_of(robot_env *e, const task_term *term, int p, const double *q, const double *v,
+                     const double *x, double *out)
+{
+    const tree *t = e->k.robot.tree;
+    double a[3], b[3], L[3], share;
+    const double *value = a;
+    int n = 3;
+    switch (term->what) {
+    case TASK_POSITION:
+    case TASK_VELOCITY:
+        tree_point(t, e->work, term->link, term->at, a, b);
+        value = term->what == TASK_POSITION ? a : b;
+        break;
+    case TASK_SPIN:
+        tree_spin(e->work, term->link, a);
+        break;
+    case TASK_COM:
+    case TASK_COM_RATE:
+        tree_centre(t, e->work, a, b, L);
+        value = term->what == TASK_COM ? a : b;
+        break;
+    case TASK_TURN:
+        out[0] = 3;
+        for (int k = 0; k < 9; k++) {
+            out[0] -= term->target[k] * tree_rotation(e->work, term->link)[k];
+        }
+        return 1;
+    case TASK_JOINT:
+        out[0] = q[t->link[term->joint].q] - term->target[0];
+        return 1;
+    case TASK_RATE:
+        out[0] = v[t->link[term->joint].v] - term->target[0];
+        return 1;
+    case TASK_EFFORT:
+        memcpy(out, x + (size_t)p * (size_t)e->k.controls, (size_t)e->k.controls * sizeof *out);
+        return e->k.controls;
+    case TASK_RECORDING:
+        n = row_at(term, (p + 1) * e->k.step * e->k.substeps, &share);
+        for (int k = 0; k < term->columns; k++) {
+            const double *row = term->table + n * (term->columns + 1) + 1 + k;
+            out[k] = q[t->link[term->column[k]].q] - (1 - share) * row[0] - share * row[term->columns + 1];
+        }
+        return term->columns;
+    }
+    for (int k = 0; k < 3; k++) {
+        out[k] = term->axis[k] * (value[k] - term->target[k]);
+    }
+    return n;
+}
+
+/* Adds the derivatives of a term by what it is of; out_bar by errors_of(). */
+static void errors_bar(robot_env *e, const task_term *term, int p, const double *out_bar, const tree_bar *bar,
+                       double *x_bar)
+{
+    static const double none[3];
+    const tree *t = e->k.robot.tree;
+    double value_bar[3] = {0};
+    for (int k = 0; k < 3 && term->what != TASK_TURN; k++) {
+        value_bar[k] = term->axis[k] * out_bar[k];
+    }
+    switch (term->what) {
+    case TASK_POSITION:
+        tree_point_bar(t, e->work, term->link, term->at, value_bar, none);
+        break;
+    case TASK_VELOCITY:
+        tree_point_bar(t, e->work, term->link, term->at, none, value_bar);
+        break;
+    case TASK_SPIN:
+        tree_turn_bar(e->work, term->link, none, value_bar);
+        break;
+    case TASK_COM:
+        tree_centre_bar(t, e->work, value_bar, none);
+        break;
+    case TASK_COM_RATE:
+        tree_centre_bar(t, e->work, none, value_bar);
+        break;
+    case TASK_TURN: {
+        double A[9]; /* trace(target' [w] R) = -w . (A32 - A23, A13 - A31, A21 - A12) with A = R target' */
+        mat3_mult(tree_rotation(e->work, term->link), term->target, A);
+        const double turn[3] = {out_bar[0] * (A[7] - A[5]), out_bar[0] * (A[2] - A[6]),
+                                out_bar[0] * (A[3] - A[1])};
+        tree_turn_bar(e->work, term->link, turn, none);
+        break;
+    }
+    case TASK_JOINT:
+        bar->q[t->link[term->joint].v] += out_bar[0];
+        break;
+    case TASK_RATE:
+        bar->v[t->link[term->joint].v] += out_bar[0];
+        break;
+    case TASK_EFFORT:
+        for (int c = 0; x_bar && c < e->k.controls; c++) {
+            x_bar[p * e->k.controls + c] += out_bar[c];
+        }
+        break;
+    case TASK_RECORDING:
+        for (int k = 0; k < term->columns; k++) {
+            bar->q[t->link[term->column[k]].v] += out_bar[k];
+        }
+        break;
+    }
+}
+
+/* The terms of `which` in the state after control step p. With `bar`, adds `scale` times their derivatives.
+ */
+static double score(robot_env *e, int which, int p, const double *q, const double *v, const double *x,
+                    double scale, const tree_bar *bar, double *x_bar)
+{
+    double sum = 0, error[TASK_MOST], error_bar[TASK_MOST];
+    int placed = 0;
+    for (int i = 0; i < e->k.terms; i++) {
+        const task_term *term = &e->k.term[i];
+        double weight = weight_of(e, term, which, p), value = 0;
+        if (weight == 0) {
+            continue;
+        }
+        if (!placed) {
+            tree_place(e->k.robot.tree, e->work, q, v);
+            placed = 1;
+            if (bar) {
+                tree_bar_open(e->k.robot.tree, e->work, bar);
+            }
+        }
+        int n = errors_of(e, term, p, q, v, x, error);
+        double norm = term->norm == TASK_DISTANCE ? norm_of((size_t)n, error, error_bar) : 0;
+        for (int k = 0; k < n; k++) {
+            value += term->norm == TASK_SQUARE ? error[k] * error[k] : term->norm == TASK_SUM ? error[k] : 0;
+            double slope = term->norm == TASK_SQUARE ? 2 * error[k]
+                           : term->norm == TASK_SUM  ? 1
+                                                     : error_bar[k];
+            error_bar[k] = scale * weight * slope;
+        }
+        sum += weight * (term->norm == TASK_DISTANCE ? norm : value);
+        if (bar) {
+            errors_bar(e, term, p, error_bar, bar, x_bar);
+        }
+    }
+    if (placed && bar) {
+        tree_bar_close(e->k.robot.tree, e->work);
+    }
+    return sum;
+}
+
+/* ---- episode ---- */
+
+static int should_stop(robot_env *e)
+{
+    e->stopped = e->stopped || e->kit.host->should_stop(e->kit.host) != 0;
+    return e->stopped;
+}
+
+/* Simulates control step p from state p x substeps on; returns whether the states are finite. */
+static int run_piece(robot_env *e, const double *x, int p)
+{
+    const task *k = &e->k;
+    const tree *t = k->robot.tree;
+    const tree_input in = {.tau = e->tau, .target = e->target, .contact = k->contact};
+    int from = p * k->substeps;
+    for (int s = 0; s < k->substeps; s++) {
+        if (s == 0 || k->shape != TASK_CONSTANT) {
+            inputs_at(e, x, p, s);
+        }
+        motion_step(t, e->motion, k->rule, k->step, &in, state_q(e, from + s), state_v(e, from + s),
+                    e->q + (size_t)(from + s + 1) * (size_t)t->nq,
+                    e->v + (size_t)(from + s + 1) * (size_t)t->nv);
+    }
+    return all_finite((size_t)t->nq, state_q(e, from + k->substeps)) &&
+           all_finite((size_t)t->nv, state_v(e, from + k->substeps));
+}
+
+/* The adjoint of control step p: e->q_bar, v_bar and number_bar. */
+static void back_piece(robot_env *e, const double *x, int p, double *x_bar)
+{
+    const task *k = &e->k;
+    const tree_input in = {.tau = e->tau, .target = e->target, .contact = k->contact};
+    const tree_bar bar = {
+        .tau = e->tau_bar, .target = e->target_bar, .number = k->variables > 0 ? e->number_bar : NULL};
+    int from = p * k->substeps;
+    for (int s = k->substeps - 1; s >= 0; s--) {
+        inputs_at(e, x, p, s);
+        motion_adjoint(k->robot.tree, e->motion, k->rule, k->step, &in, state_q(e, from + s),
+                       state_v(e, from + s), e->q_bar, e->v_bar, &bar);
+        inputs_bar(e, p, s, x_bar);
+    }
+}
+
+static ds_status simulate_robot(void *self, ds_eval *io)
+{
+    robot_env *e = self;
+    const task *k = &e->k;
+    const size_t controls = (size_t)k->pieces * (size_t)k->controls;
+    memcpy(e->x, io->x, controls * sizeof *e->x);
+    set_variables(e, io->x + controls);
+    e->stopped = 0;
+    e->bad = -1;
+    e->placed = -1;
+    io->loss = 0;
+    for (int p = 0; p < k->pieces && e->bad < 0; p++) {
+        if (should_stop(e)) {
+            return DS_STOPPED;
+        }
+        if (!run_piece(e, e->x, p)) {
+            e->bad = p;
+            io->loss = INFINITY;
+            break;
+        }
+        int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
+        io->loss += score(e, which, p, state_q(e, end), state_v(e, end), e->x, 0, NULL, NULL);
+    }
+    return DS_OK;
+}
+
+static int64_t bad_step_of_robot(void *self, ds_eval *io)
+{
+    (void)io;
+    return ((robot_env *)self)->bad;
+}
+
+static tree_bar state_bar(robot_env *e)
+{
+    return (tree_bar){.q = e->q_bar, .v = e->v_bar, .number = e->k.variables > 0 ? e->number_bar : NULL};
+}
+
+static void clear_bars(robot_env *e)
+{
+    const tree *t = e->k.robot.tree;
+    memset(e->q_bar, 0, (size_t)t->nv * sizeof *e->q_bar);
+    memset(e->v_bar, 0, (size_t)t->nv * sizeof *e->v_bar);
+    memset(e->number_bar, 0, (size_t)t->numbers * sizeof *e->number_bar);
+    memset(e->tau_bar, 0, (size_t)t->nv * sizeof *e->tau_bar);
+    memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
+}
+
+static ds_status adjoint_of_robot(void *self, ds_eval *io)
+{
+    robot_env *e = self;
+    const task *k = &e->k;
+    const size_t controls = (size_t)k->pieces * (size_t)k->controls;
+    const tree_bar bar = state_bar(e);
+    clear_bars(e);
+    memset(io->grad, 0, io->n * sizeof *io->grad);
+    for (int p = k->pieces - 1; p >= 0; p--) {
+        if (should_stop(e)) {
+            return DS_STOPPED;
+        }
+        int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
+        score(e, which, p, state_q(e, end), state_v(e, end), e->x, 1, &bar, io->grad);
+        back_piece(e, e->x, p, io->grad);
+    }
+    variables_bar(e, io->x + controls, io->grad + controls);
+    return DS_OK;
+}
+
+/* ---- stepwise control ---- */
+
+static ds_status begin_robot(void *self, uint64_t noise_key)
+{
+    robot_env *e = self;
+    (void)noise_key;
+    set_variables(e, NULL);
+    e->last_taken = 0;
+    e->stopped = 0;
+    e->placed = -1;
+    e->running[0] = 0;
+    return DS_OK;
+}
+
+/* For each joint its positions and velocities; a quaternion as the first two columns of its matrix. */
+static void observe_robot(const void *self, double *obs)
+{
+    const robot_env *e = self;
+    const tree *t = e->k.robot.tree;
+    const double *q = state_q(e, e->last_taken * e->k.substeps),
+                 *v = state_v(e, e->last_taken * e->k.substeps);
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int plain = l->nq == 7 ? 3 : l->nq == 1;
+        memcpy(obs, q + l->q, (size_t)plain * sizeof *obs);
+        obs += plain;
+        if (l->nq >= 4) {
+            double R[9];
+            quat_matrix(q + l->q + plain, R);
+            for (int r = 0; r < 6; r++) {
+                *obs++ = R[3 * (r % 3) + r / 3];
+            }
+        }
+        memcpy(obs, v + l->v, (size_t)l->nv * sizeof *obs);
+        obs += l->nv;
+    }
+}
+
+/* Adds the derivatives of the observation of state `step`. */
+static void observe_bar(robot_env *e, int step, const double *obs_bar)
+{
+    const tree *t = e->k.robot.tree;
+    const double *q = state_q(e, step);
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int plain = l->nq == 7 ? 3 : l->nq == 1;
+        for (int k = 0; k < plain; k++) {
+            e->q_bar[l->v + k] += *obs_bar++;
+        }
+        if (l->nq >= 4) {
+            double R[9], b[3], turn[3];
+            quat_matrix(q + l->q + plain, R);
+            for (int c = 0; c < 2; c++, obs_bar += 3) {
+                const double axis[3] = {c == 0, c == 1, 0};
+                mat3_tapply(R, obs_bar, b);
+                vec3_cross(axis, b, turn);
+                vec3_add_scaled(e->q_bar + l->v + plain, 1, turn);
+            }
+        }
+        for (int k = 0; k < l->nv; k++) {
+            e->v_bar[l->v + k] += *obs_bar++;
+        }
+    }
+}
+
+static double score_state(robot_env *e, int which, int taken)
+{
+    int at = taken * e->k.substeps;
+    return score(e, which, taken - 1, state_q(e, at), state_v(e, at), e->x, 0, NULL, NULL);
+}
+
+/* The reward is the decrease of the terms of the end, minus the terms of the control step. */
+static ds_status act_on_robot(void *self, uint64_t k, ds_step *io)
+{
+    robot_env *e = self;
+    int p = (int)k;
+    double before = score_state(e, FINAL, p);
+    memcpy(e->x + (size_t)p * (size_t)e->k.controls, io->action, (size_t)e->k.controls * sizeof *io->action);
+    if (should_stop(e)) {
+        return DS_STOPPED;
+    }
+    int finite = run_piece(e, e->x, p);
+    io->cost_steps = (uint64_t)e->k.substeps;
+    e->last_taken = p + 1;
+    e->placed = -1;
+    if (!finite) {
+        io->outcome = DS_EVAL_DIVERGED;
+        return DS_OK;
+    }
+    double running = score_state(e, RUNNING, p + 1), after = score_state(e, FINAL, p + 1);
+    e->running[p + 1] = e->running[p] + (p + 1 < e->k.pieces ? running : 0);
+    /* The sum of the last step is that of an episode, bit for bit. */
+    io->loss = p + 1 < e->k.pieces ? e->running[p + 1] + after
+                                   : e->running[p] + score_state(e, RUNNING | FINAL, p + 1);
+    io->reward = before - after - running;
+    io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    return DS_OK;
+}
+
+static ds_status begin_back(void *self, uint64_t last)
+{
+    (void)last;
+    clear_bars(self);
+    return DS_OK;
+}
+
+static ds_status back_robot(void *self, ds_back *io)
+{
+    robot_env *e = self;
+    const task *k = &e->k;
+    const tree_bar bar = state_bar(e);
+    int p = (int)io->step, end = (p + 1) * k->substeps;
+    if (should_stop(e)) {
+        return DS_STOPPED;
+    }
+    memset(e->x_bar, 0, e->kit.n * sizeof *e->x_bar);
+    observe_bar(e, end, io->obs_bar);
+    score(e, RUNNING | FINAL, p, state_q(e, end), state_v(e, end), e->x, -io->reward_bar, &bar, e->x_bar);
+    back_piece(e, e->x, p, e->x_bar);
+    end -= k->substeps;
+    score(e, FINAL, p, state_q(e, end), state_v(e, end), e->x, io->reward_bar, &bar, NULL);
+    memcpy(io->action_bar, e->x_bar + (size_t)p * (size_t)k->controls,
+           (size_t)k->controls * sizeof *io->action_bar);
+    io->cost_steps = 2 * (uint64_t)k->substeps;
+    return DS_OK;
+}
+
+/* ---- scene ---- */
+
+static void place_state(const robot_env *e, uint64_t k)
+{
+    robot_env *writable = (robot_env *)e; /* the kit gives place() a constant instance; this is a cache */
+    int step = (int)k * e->k.substeps;
+    if (e->placed != step) {
+        tree_place(e->k.robot.tree, writable->work, state_q(e, step), state_v(e, step));
+        writable->placed = step;
+    }
+}
+
+/* A pose with z up, as a pose with y up. `along`: the shape has its axis along y there. */
+static void write_pose(const double x[3], const double R[9], int along, double out[7])
+{
+    static const double to_scene[9] = {1, 0, 0, 0, 0, 1, 0, -1, 0};
+    double T[9], S[9];
+    mat3_mul(to_scene, R, T);
+    if (along) {
+        mat3_mult(T, to_scene, S);
+    } else {
+        memcpy(S, T, sizeof S);
+    }
+    const double four[4] = {1 + S[0] + S[4] + S[8], 1 + S[0] - S[4] - S[8], 1 - S[0] + S[4] - S[8],
+                            1 - S[0] - S[4] + S[8]};
+    int big = 0;
+    for (int k = 1; k < 4; k++) {
+        big = four[k] > four[big] ? k : big;
+    }
+    const double N[16] = {four[0],     S[7] - S[5], S[2] - S[6], S[3] - S[1], S[7] - S[5], four[1],
+                          S[1] + S[3], S[2] + S[6], S[2] - S[6], S[1] + S[3], four[2],     S[5] + S[7],
+                          S[3] - S[1], S[2] + S[6], S[5] + S[7], four[3]};
+    mat3_apply(to_scene, x, out);
+    for (int k = 0; k < 4; k++) {
+        out[3 + k] = N[4 * big + k];
+    }
+    quat_normalise(out + 3);
+}
+
+static const char *body_name(robot_env *e, uint64_t b, const char *from, const char *kind)
+{
+    char *name = e->names[b];
+    snprintf(name, sizeof e->names[b], "%s%llu_%.40s", kind, (unsigned long long)b, from);
+    for (char *c = name; *c; c++) {
+        *c = (char)(isalnum((unsigned char)*c) ? tolower((unsigned char)*c) : '_');
+    }
+    return name;
+}
+
+static int is_shown_target(const robot_env *e, const task_term *term)
+{
+    return term->what == TASK_POSITION && term->norm != TASK_SUM && term->axis[0] * term->axis[1] != 0 &&
+           e->k.terms < TASK_MOST;
+}
+
+static void bodies_of_robot(void *self, ds_scene_kit *s)
+{
+    robot_env *e = self;
+    const tree *t = e->k.robot.tree;
+    double size = 0.02;
+    for (int i = 0; i < t->shapes && s->info.bodies < 1000; i++) {
+        const tree_shape *h = &t->shape[i];
+        static const uint32_t kinds[] = {DS_BODY_SPHERE, DS_BODY_CAPSULE, DS_BODY_BOX, DS_BODY_CYLINDER};
+        if (h->form == TREE_PLANE) {
+            s->info.ground = h->rotation[8] > 0.999 ? h->at[2] : s->info.ground;
+            continue;
+        }
+        if (h->form > TREE_CYLINDER || !h->visible) {
+            continue;
+        }
+        double numbers[4] = {h->size[0], h->size[1], h->size[2], 0};
+        if (h->form != TREE_BOX) {
+            numbers[1] *= 2;
+        }
+        e->drawn[s->info.bodies] = i;
+        uint64_t b = ds_scene_kit_body(
+            s, body_name(e, s->info.bodies, h->link < 0 ? "world" : t->link[h->link].name, "b"),
+            kinds[h->form], h->link < 0 ? DS_ROLE_FIXED : DS_ROLE_MATERIAL, 1, numbers);
+        ds_scene_kit_at(s, b)->variety = h->link < 0 ? 0 : (uint32_t)h->link % 4;
+        size = fmax(size, 0.3 * h->size[0]);
+    }
+    e->first_target = s->info.bodies;
+    for (int i = 0; i < e->k.terms && s->info.bodies < 1020; i++) {
+        if (is_shown_target(e, &e->k.term[i])) {
+            ds_scene_kit_body(s, body_name(e, s->info.bodies, e->k.term[i].name, "t"), DS_BODY_SPHERE,
+                              DS_ROLE_TARGET, 1, (double[4]){size});
+            const double *x = e->k.term[i].target;
+            ds_scene_kit_include(s, x[0], x[2], -x[1], 3 * size);
+        }
+    }
+    memcpy(e->q, e->k.q, (size_t)t->nq * sizeof *e->q);
+    memcpy(e->v, e->k.v, (size_t)t->nv * sizeof *e->v);
+    place_state(e, 0);
+    e->placed = -1;
+    for (int i = 0; i < t->shapes; i++) {
+        const tree_shape *h = &t->shape[i];
+        double x[3], v[3];
+        if (h->form != TREE_PLANE) {
+            tree_point(t, e->work, h->link, h->at, x, v);
+            ds_scene_kit_include(s, x[0], x[2], -x[1], h->size[0] + h->size[1] + h->size[2] + 0.1);
+        }
+    }
+    if (!(s->info.box[3] > s->info.box[0])) { /* nothing to see but the joints */
+        ds_scene_kit_include(s, 0, 0, 0, 1);
+    }
+}
+
+static void place_robot(const void *self, uint64_t k, uint64_t b, double *out)
+{
+    const robot_env *e = self;
+    const tree *t = e->k.robot.tree;
+    static const double straight[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    if (b >= e->first_target) {
+        uint64_t seen = e->first_target;
+        for (int i = 0; i < e->k.terms; i++) {
+            if (is_shown_target(e, &e->k.term[i]) && seen++ == b) {
+                write_pose(e->k.term[i].target, straight, 0, out);
+            }
+        }
+        return;
+    }
+    const tree_shape *h = &t->shape[e->drawn[b]];
+    double x[3], v[3], R[9];
+    place_state(e, k);
+    tree_point(t, e->work, h->link, h->at, x, v);
+    mat3_mul(tree_rotation(e->work, h->link), h->rotation, R);
+    write_pose(x, R, h->form != TREE_BOX, out);
+}
+
+static const ds_scene_kit_label metrics[] = {{"com_x", "m"},  {"com_y", "m"},         {"com_z", "m"},
+                                             {"energy", "J"}, {"contact_force", "N"}, {"loss", ""},
+                                             {NULL, NULL}};
+
+static void measure_robot(void *self, uint64_t k, double *out)
+{
+    robot_env *e = self;
+    const tree *t = e->k.robot.tree;
+    int step = (int)k * e->k.substeps;
+    double v[3], L[3];
+    out[LOSS] = k ? score_state(e, FINAL, (int)k) : (double)NAN;
+    tree_place(t, e->work, state_q(e, step), state_v(e, step));
+    tree_centre(t, e->work, out + COM_X, v, L);
+    out[ENERGY] = tree_energy(t, e->work, state_q(e, step), state_v(e, step));
+    tree_forward(t, e->work, state_q(e, step), state_v(e, step), &(tree_input){.contact = e->k.contact},
+                 NULL);
+    tree_touching(e->work, &out[FORCE]);
+    e->placed = -1;
+    ds_scene_kit_include(&e->kit.scene, out[COM_X], out[COM_Z], -out[COM_Y], 0.3);
+}
+
+/* ---- plugin ---- */
+
+static const ds_env_table env = {.size = sizeof(robot_env),
+                                 .cure =
+                                     "reduce step, stiffness or the bounds of the controls in the task file",
+                                 .advice = "reduce duration or raise step in the task file",
+                                 .read = read_robot,
+                                 .allocate = allocate_robot,
+                                 .limit = 1,
+                                 .range = range_of_robot,
+                                 .variable = name_variable,
+                                 .simulate = simulate_robot,
+                                 .bad_step = bad_step_of_robot,
+                                 .adjoint = adjoint_of_robot,
+                                 .passes = 2,
+                                 .metrics = metrics,
+                                 .bodies = bodies_of_robot,
+                                 .place = place_robot,
+                                 .measure = measure_robot,
+                                 .begin = begin_robot,
+                                 .observe = observe_robot,
+                                 .act = act_on_robot,
+                                 .back_begin = begin_back,
+                                 .back = back_robot};
+
+static const ds_desc desc = {
+    BUNDLED_DESC("robot", "1"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "An articulated robot from a URDF or MJCF file and a task.",
+    .description =
+        "The task file names the model and gives start, controls, terms of the loss and decision variables. "
+        "The variables are the controls of each control step, in [-1, 1] times their bounds, then the "
+        "numbers "
+        "of [variables].\n"
+        "Dynamics by the articulated-body algorithm; contact by the law of Hunt and Crossley with "
+        "regularised "
+        "Coulomb friction. The gradient is exact.\n"
+        "Stepwise control with constant controls and without [variables]: observations are the positions and "
+        "velocities of all joints, rewards the decrease of the terms at the end minus the terms of the "
+        "step.\n"
+        "Metrics: centre of mass, energy, sum of the normal forces of contacts, the terms of the end as if "
+        "the "
+        "episode ended there.",
+    .citation = "R. Featherstone: Rigid Body Dynamics Algorithms. Springer, 2008. E. Heiden, D. Millard, "
+                "E. Coumans, Y. Sheng, G. Sukhatme: NeuralSim. ICRA 2021, arXiv:2011.04217.",
+};
+
+DS_ENV_KIT_DEFINE(env, desc)

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_robot.c - environment robot: gradients by controls, numbers of the model and the start against central
+ * differences at many points, forward steps of episodes and stepwise control, the tasks of examples/robots,
+ * one line for every mistake in a task. */
+#include "differences.h"
+#include "host.h"
+#include "temporary.h"
+#include "test.h"
+
+#include <diffsim/ext/draft/steps_gradient.h>
+#include <diffsim/ext/steps.h>
+
+enum { POINTS = 100, MOST = 1000 };
+
+static temporary folder;
+
+static int open_folder(void **state)
+{
+    temporary_open(&folder);
+    return 0;
+}
+
+static int close_folder(void **state)
+{
+    return temporary_close(&folder);
+}
+
+static const char *setting(char text[5000], const char *name, const char *path)
+{
+    snprintf(text, 5000, "%s=%s", name, path);
+    return text;
+}
+
+static const char *source(char path[4096], const char *name)
+{
+    const char *top = getenv("DS_TOP_SRC");
+    snprintf(path, 4096, "%s/%s", top ? top : ".", name);
+    return path;
+}
+
+/* Writes a task; the first %s of `text` is the folder of the models. */
+static const char *written(const char *text)
+{
+    char top[4096], real[4096];
+    assert_non_null(realpath(source(top, "examples/robots"), real));
+    const char *path = temporary_path(&folder, "task.ini");
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    const char *place = strstr(text, "%s");
+    if (place != NULL) {
+        fprintf(f, "%.*s%s%s", (int)(place - text), text, real, place + 2);
+    } else {
+        fputs(text, f);
+    }
+    fclose(f);
+    return path;
+}
+
+static void open_task(fake_env *e, const char *path)
+{
+    char text[5000];
+    fake_env_open(e, "envs/robot", SETTINGS(setting(text, "task", path)), 0, 0);
+}
+
+/* The derivative along a random direction at `points` random points. Returns how many are wrong. */
+static int wrong_directions(fake_env *e, int points, double eps, double tolerance)
+{
+    static double x[MOST], y[MOST], u[MOST], grad[MOST];
+    int wrong = 0;
+    uint64_t n = e->info.n;
+    assert_true(n <= MOST);
+    for (int point = 0; point < points; point++) {
+        uint32_t outcome = DS_EVAL_OK;
+        double quotient[2];
+        rigid_random(x, n, (uint64_t)point + 1);
+        rigid_random(u, n, (uint64_t)point + 1001);
+        for (uint64_t i = 0; i < n; i++) {
+            double middle = 0.5 * (e->lower[i] + e->upper[i]), half = 0.5 * (e->upper[i] - e->lower[i]);
+            x[i] = middle + 0.9 * half * x[i];
+            u[i] *= half;
+        }
+        fake_eval(e, x, grad, 0, &outcome);
+        assert_int_equal(outcome, DS_EVAL_OK);
+        double slope = differences_dot(n, grad, u), size = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            size += fabs(grad[i] * u[i]);
+        }
+        for (int fine = 0; fine < 2; fine++) {
+            double h = fine ? 0.5 * eps : eps, loss[2];
+            for (int side = 0; side < 2; side++) {
+                for (uint64_t i = 0; i < n; i++) {
+                    y[i] = x[i] + (side ? h : -h) * u[i];
+                }
+                loss[side] = fake_eval(e, y, NULL, 0, NULL);
+            }
+            quotient[fine] = (loss[1] - loss[0]) / (2 * h);
+        }
+        double expected = (4 * quotient[1] - quotient[0]) / 3;
+        if (!(fabs(slope - expected) <= tolerance * fmax(size, 1e-3))) {
+            print_message("point %d: %.12g, not %.12g (terms %.3g)\n", point, slope, expected, size);
+            wrong++;
+        }
+    }
+    return wrong;
+}
+
+/* Every kind of term, control and variable, without contact. */
+static void every_derivative(void **state)
+{
+    static const char *const rules[] = {"euler", "rk4"}, *const shapes[] = {"constant", "linear", "spline"};
+    FILE *f = fopen(temporary_path(&folder, "record.txt"), "w");
+    fputs("# seconds, two joints\n0 0 0\n0.1 0.1 -0.2\n0.4 0.3 0.1\n", f);
+    fclose(f);
+    for (int k = 0; k < 6; k++) {
+        char text[4000];
+        fake_env e;
+        snprintf(
+            text, sizeof text,
+            "[task]\nmodel = %%s/arm.urdf\nduration = 0.3\nstep = 0.005\ncontrol_step = 0.1\n"
+            "integrator = %s\nshape = %s\nlimit_stiffness = 5\n"
+            "[start]\njoint2 = 0.4\nvelocity.joint3 = 1\n"
+            "[controls]\njoint1 = -9 9\nforce.joint2 = -9 9\nposition.joint4 = -1 1 30 2\njoint6 = -1 1\n"
+            "[variables]\nmass.link3 = 1 2 log\nlength.link4 = 0.8 1.2\ndamping.joint5 = 0.1 1 log\n"
+            "spring.joint3 = 0 5\nrest.joint3 = -1 1\narmature.joint7 = 0.01 0.1 log\n"
+            "gain.joint4 = 10 50\nstart.joint1 = -1 1\nvelocity.joint6 = -1 1\n"
+            "[loss.a]\nwhat = position\nof = hand\ntarget = 0.5 0.3 0.4\nnorm = distance\n"
+            "[loss.b]\nwhat = turn\nof = link6\ntarget = 0 1 1 0\nat = mean\n"
+            "[loss.c]\nwhat = velocity\nof = link7\naxes = 1 0.5 0\nat = 0.2\n"
+            "[loss.d]\nwhat = com\ntarget = 0 0.1 1\n[loss.e]\nwhat = com_velocity\nat = mean\n"
+            "[loss.f]\nwhat = effort\n[loss.g]\nwhat = rate\nof = joint7\nweight = 0.1\n"
+            "[loss.h]\nwhat = recording\njoints = joint1 joint2\nfile = record.txt\n"
+            "[loss.i]\nwhat = angular_velocity\nof = link5\nnorm = sum\n"
+            "[loss.j]\nwhat = joint\nof = joint2\ntarget = 0.2\nat = mean\n",
+            rules[k % 2], shapes[k % 3]);
+        open_task(&e, written(text));
+        assert_int_equal(e.info.n, 3 * 4 + 9);
+        assert_int_equal(wrong_directions(&e, POINTS / 6 + 1, 1e-4, 1e-7), 0);
+        fake_env_close(&e);
+    }
+}
+
+/* A robot on the ground: the friction and stiffness of contact too. */
+static void derivatives_through_contact(void **state)
+{
+    fake_env e;
+    open_task(&e,
+              written("[task]\nmodel = %s/hopper.xml\nduration = 0.3\nstep = 0.0005\ncontrol_step = 0.05\n"
+                      "slip = 0.1\nstiffness = 30000\n"
+                      "[start]\nz = -0.1\nhip = 0.3\nknee = -0.6\nankle = 0.3\nvelocity.x = 1\n"
+                      "[controls]\nposition.hip = -0.4 1.6 200 10\nknee = -50 50\nankle = -20 20\n"
+                      "[variables]\nfriction = 0.3 1 log\nstiffness = 20000 40000 log\n"
+                      "dissipation = 0.5 1.5\nmass.torso = 0.8 1.2\nlength.shank = 0.9 1.1\n"
+                      "[loss.a]\nwhat = position\nof = middle\ntarget = 1 0 1\n"
+                      "[loss.b]\nwhat = rate\nof = pitch\nat = mean\n"));
+    assert_int_equal(e.info.n, 6 * 3 + 5);
+    assert_int_equal(wrong_directions(&e, POINTS, 1e-5, 1e-5), 0);
+    fake_env_close(&e);
+}
+
+/* Solids against each other: a ball pushes a box. */
+static void derivatives_between_bodies(void **state)
+{
+    fake_env e;
+    double force = 0;
+    open_task(&e, written("[task]\nmodel = %s/pusher.xml\nduration = 0.6\nstep = 0.001\ncontrol_step = 0.1\n"
+                          "stiffness = 5000\nslip = 0.1\n[start]\nrod_x = 0.155\nvelocity.rod_x = 0.3\n"
+                          "[loss.a]\nwhat = position\nof = puck\ntarget = 1 0.2 0\n"
+                          "[loss.b]\nwhat = joint\nof = puck_turn\ntarget = 0.5\n"));
+    const double *values = fake_metric(&e, e.x0, "contact_force");
+    for (uint64_t k = 0; k <= e.info.steps; k++) {
+        force += values[k];
+    }
+    assert_true(force > 0);
+    assert_int_equal(wrong_directions(&e, POINTS / 2, 1e-5, 1e-5), 0);
+    fake_env_close(&e);
+}
+
+/* ---- stepwise control ---- */
+
+static void steps_are_the_episode(void **state)
+{
+    static const char *const tasks[] = {"examples/robots/cartpole.ini", "examples/robots/quadruped.ini"};
+    for (size_t k = 0; k < COUNT_OF(tasks); k++) {
+        static double x[MOST], grad[MOST], action_bar[MOST], obs[64], obs_bar[64];
+        fake_env e;
+        char path[4096];
+        open_task(&e, source(path, tasks[k]));
+        const ds_env_steps *rl = e.plugin->env->get_extension(e.self, DS_EXT_STEPS);
+        const ds_env_steps_gradient *back = e.plugin->env->get_extension(e.self, DS_EXT_STEPS_GRADIENT);
+        ds_steps_info info = {.struct_size = sizeof info};
+        assert_int_equal(rl->info(e.self, &info), DS_OK);
+        assert_true(info.n_obs <= 64 && e.info.n <= MOST);
+        rigid_random(x, e.info.n, 5);
+        for (uint64_t i = 0; i < e.info.n; i++) {
+            x[i] = e.x0[i] + 0.1 * x[i];
+            x[i] = fmin(1, fmax(-1, x[i]));
+        }
+        double loss = fake_eval(&e, x, grad, 0, NULL), sum = 0;
+        ds_step io = {.obs = obs};
+        assert_int_equal(ds_step_begin_call(rl, e.self, 0, 0, obs, NULL), DS_OK);
+        for (uint64_t t = 0; t < info.horizon; t++) {
+            io.action = x + t * info.n_act;
+            assert_int_equal(ds_step_call(rl, e.self, 0, &io), DS_OK);
+            assert_int_equal(io.outcome, DS_EVAL_OK);
+            sum += io.reward;
+        }
+        assert_true(io.loss == loss); /* bit for bit */
+        /* The sum of the rewards differs from -loss by the terms of the end at the start, a constant. */
+        double largest = 0, worst = 0;
+        for (uint64_t t = info.horizon; t-- > 0;) {
+            ds_back b = {.step = t,
+                         .reward_bar = -1,
+                         .obs_bar = obs_bar,
+                         .action_bar = action_bar,
+                         .begins = t + 1 == info.horizon};
+            assert_int_equal(ds_back_call(back, e.self, 0, &b), DS_OK);
+            for (uint64_t i = 0; i < info.n_act; i++) {
+                largest = fmax(largest, fabs(grad[t * info.n_act + i]));
+                worst = fmax(worst, fabs(action_bar[i] - grad[t * info.n_act + i]));
+            }
+        }
+        assert_true(worst <= 1e-9 * largest);
+        assert_true(isfinite(sum));
+        fake_env_close(&e);
+    }
+}
+
+/* Variables of the model are not actions. */
+static void no_steps_with_variables(void **state)
+{
+    fake_env e;
+    char path[4096];
+    open_task(&e, source(path, "examples/robots/cube.ini"));
+    assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS));
+    assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS_GRADIENT));
+    fake_env_close(&e);
+}
+
+/* ---- tasks ---- */
+
+static void examples_run(void **state)
+{
+    static const char *const names[] = {"cartpole", "double_pendulum", "arm", "hopper", "quadruped",
+                                        "cube",     "pusher",          "hand"};
+    for (size_t k = 0; k < COUNT_OF(names); k++) {
+        static double grad[MOST];
+        fake_env e;
+        char path[4096], name[64];
+        uint32_t outcome = DS_EVAL_OK;
+        snprintf(name, sizeof name, "examples/robots/%s.ini", names[k]);
+        open_task(&e, source(path, name));
+        assert_true(e.info.n <= MOST);
+        double loss = fake_eval(&e, e.x0, grad, 0, &outcome), size = differences_dot(e.info.n, grad, grad);
+        assert_int_equal(outcome, DS_EVAL_OK);
+        assert_true(loss > 0 && loss < 100 && size > 0 && size < 1e10);
+        fake_env_close(&e);
+    }
+}
+
+/* The quadruped stands: its feet carry its weight. */
+static void standing(void **state)
+{
+    fake_env e;
+    char path[4096];
+    open_task(&e, source(path, "examples/robots/quadruped.ini"));
+    const double *force = fake_metric(&e, e.x0, "contact_force");
+    assert_near(force[e.info.steps], 9.81 * (6 + 4 * (0.5 + 0.7 + 0.2 + 0.05)), 0.5);
+    const double *z = fake_values(&e, "com_z");
+    assert_near(z[e.info.steps], z[e.info.steps / 2], 1e-3);
+    fake_env_close(&e);
+}
+
+static void refuses(const char *text, const char *says)
+{
+    fake_host f;
+    void *self = NULL;
+    char task[5000];
+    fake_host_open(&f, "envs/robot", 0, SETTINGS(setting(task, "task", written(text))));
+    ds_status status = f.plugin->env->create(&f.services.host, &self);
+    if (status != DS_E_DATA || self != NULL || !strstr(f.error, says) || strchr(f.error, '\n')) {
+        fail_msg("%s: status %d, '%s' instead of '%s'", text, (int)status, f.error, says);
+    }
+    fake_host_close(&f);
+}
+
+static void mistakes(void **state)
+{
+#define TASK "[task]\nmodel = %s/cartpole.urdf\n"
+#define LOSS "[loss.a]\nwhat = joint\nof = hinge\n"
+#define LIMITS "[controls]\nslide = -1 1\n"
+    refuses("nonsense", "line 1 is not a section");
+    refuses("[task]\n; %s", "model is missing");
+    refuses("[task]\nmodel = %s/none.urdf\n", "No such file");
+    refuses(TASK LIMITS, "there is no section [loss.NAME]");
+    refuses(TASK "colour = red\n" LIMITS LOSS, "[task] colour: there is no such setting");
+    refuses(TASK "step = 0\n" LOSS, "step must be above 0");
+    refuses(TASK "step = nan\n" LOSS, "finite numbers");
+    refuses(TASK "duration = 1\ncontrol_step = 0.3\n" LOSS, "not a multiple of control_step");
+    refuses(TASK "step = 0.003\n" LOSS, "not a multiple of step");
+    refuses(TASK "step = 1e-9\n" LOSS, "more than 1000000 steps");
+    refuses(TASK "integrator = leap\n" LOSS, "use one of euler, rk4");
+    refuses(TASK "key = k\n" LOSS, "no keyframe \"k\"");
+    refuses(TASK "[start]\nelbow = 1\n" LOSS, "joint \"elbow\" does not exist");
+    refuses(TASK "[start]\nhinge = 1 2\n" LOSS, "give 1 number");
+    refuses(TASK "[controls]\nelbow = -1 1\n" LOSS, "no such actuator");
+    refuses(TASK "[controls]\nslide = 1 -1\n" LOSS, "a lower and a higher value");
+    refuses(TASK LIMITS "[loss.a]\nof = hinge\n", "what is missing");
+    refuses(TASK LIMITS "[loss.a]\nwhat = joint\n", "of is missing");
+    refuses(TASK LIMITS "[loss.a]\nwhat = position\nof = nose\n", "no such site or body");
+    refuses(TASK LIMITS LOSS "at = 9\n", "seconds up to 1");
+    refuses(TASK LIMITS LOSS "target = 1 2\n", "give 1 number");
+    refuses(TASK LIMITS LOSS "[variables]\nmass.nose = 1 2\n", "no such body");
+    refuses(TASK LIMITS LOSS "[variables]\nmass.pole = 0 2 log\n", "above 0");
+    refuses(TASK LIMITS LOSS "[variables]\ncolour = 1 2\n", "use mass.BODY");
+}
+
+RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
+               derivatives_between_bodies, steps_are_the_episode, no_steps_with_variables, examples_run,
+               standing, mistakes)
