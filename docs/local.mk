@@ -12,7 +12,7 @@ dist_fishcomp_DATA = docs/completion/dshost.fish
 # installed headers.
 install_docs = cd $(srcdir) && find README.md CITATION.cff LICENSE STYLE.md VERSIONING.md docs examples -type f \
 	\( -name '*.md' -o -name LICENSE -o -name CITATION.cff -o -name '*.png' -o -name '*.svg' -o -name '*.csv' -o -name '*.html' \
-	-o -name '*.c' -o -name '*.cpp' -o -name '*.py' -o -name '*.rs' -o -name '*.map' -o -name '*.ini' -o -name '*.sh' -o -name Makefile \)
+	-o -name '*.c' -o -name '*.cpp' -o -name '*.py' -o -name '*.rs' -o -name '*.map' -o -name '*.ini' -o -name '*.urdf' -o -name '*.xml' -o -name '*.sh' -o -name Makefile \)
 install-data-local:
 	@echo " installing the documentation and the examples in '$(DESTDIR)$(docdir)'"; \
 	files=`$(install_docs)` || exit 1; \
