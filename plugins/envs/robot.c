@@ -17,8 +17,8 @@
 static const ds_param *const params[] = {
     DS_PATH("task", "",
             "INI file of the task, which names its model; docs/robots.md describes it. "
-            "Examples: examples/robots.",
-            .flags = DS_PARAM_REQUIRED | DS_PARAM_SHAPE),
+            "Examples: examples/robots. Empty = a pole on a cart swings up.",
+            .flags = DS_PARAM_SHAPE),
     DS_PATH("model", "", "URDF or MJCF file in place of the one that the task names; empty = that one.",
             .flags = DS_PARAM_SHAPE),
     NULL};

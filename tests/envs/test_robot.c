@@ -257,6 +257,24 @@ static void examples_run(void **state)
     }
 }
 
+/* Without a task file. */
+static void built_in_task(void **state)
+{
+    fake_env e;
+    char text[5000], path[4096];
+    fake_env_open(&e, "envs/robot", NULL, 0, 0);
+    assert_int_equal(e.info.n, 40);
+    assert_int_equal(wrong_directions(&e, 5, 1e-4, 1e-7), 0);
+    fake_env_close(&e);
+    fake_host f;
+    void *self = NULL;
+    const char *model = setting(text, "model", source(path, "examples/robots/arm.urdf"));
+    fake_host_open(&f, "envs/robot", 0, SETTINGS(model));
+    assert_int_equal(f.plugin->env->create(&f.services.host, &self), DS_E_DATA);
+    assert_non_null(strstr(f.error, "set parameter task"));
+    fake_host_close(&f);
+}
+
 /* The quadruped stands: its feet carry its weight. */
 static void standing(void **state)
 {
@@ -316,4 +334,4 @@ static void mistakes(void **state)
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
                derivatives_between_bodies, steps_are_the_episode, no_steps_with_variables, examples_run,
-               standing, mistakes)
+               built_in_task, standing, mistakes)

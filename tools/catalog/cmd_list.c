@@ -21,7 +21,7 @@ static const char *family_of(const char *id)
         const char *family, *ids;
     } known[] = {
         {"PlasticineLab", " assembly chopsticks move pinch rollingpin rope table torus triplemove writer "},
-        {"rigid", " bounce cartpole cartpole_gym pinball cube_throw billiards "},
+        {"rigid", " bounce cartpole cartpole_gym pinball cube_throw billiards robot "},
         {"cloth", " swing flip realtosim "},
         {"fluid", " fluid smoke "},
         {"gradSim", " beam soft_ball cloth_velocity cloth_throw walker gear spring_cage rigid_contact "

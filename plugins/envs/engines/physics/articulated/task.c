@@ -14,6 +14,20 @@
 
 enum { MOST_ENTRIES = 2000, MOST_STEPS = 1000000 };
 
+/* The task without a file: a pole on a cart swings up. */
+static const char own_name[] = "built-in task";
+static const char own_task[] = "[task]\nduration = 2\nstep = 0.005\ncontrol_step = 0.05\n[start]\nhinge = 3\n"
+                               "[loss.upright]\nwhat = position\nof = tip\ntarget = 0 0 0.8\n"
+                               "[loss.still]\nwhat = rate\nof = hinge\nweight = 0.02\n";
+static const char own_model[] =
+    "<mujoco><compiler angle='radian'/><worldbody><body name='cart'>"
+    "<joint name='slide' type='slide' axis='1 0 0' damping='0.1'/>"
+    "<geom type='box' size='0.15 0.08 0.06' mass='1' contype='0' conaffinity='0'/>"
+    "<body name='pole'><joint name='hinge' axis='0 1 0' damping='0.002'/>"
+    "<geom type='capsule' size='0.02' fromto='0 0 0 0 0 0.8' mass='0.2' contype='0' conaffinity='0'/>"
+    "<site name='tip' pos='0 0 0.8'/></body></body></worldbody>"
+    "<actuator><motor name='slide' joint='slide' ctrlrange='-20 20'/></actuator></mujoco>";
+
 typedef struct entry {
     const char *section, *name, *value;
     int used;
@@ -183,6 +197,15 @@ static void read_model(reader *in, const char *model)
     robot_options options = {.packages = text_of(in, "task", "packages")};
     options.free_base = choice(in, "task", "base", bases, 0);
     options.skip_meshes = choice(in, "task", "meshes", meshes, 0);
+    if (in->path == own_name) {
+        if (*model) {
+            task_fail(in, "parameter model needs a task: set parameter task");
+        } else {
+            in->failed =
+                robot_parse(in->m, own_model, strlen(own_model), own_name, &options, &in->out->robot, error);
+        }
+        return;
+    }
     if (*model == '\0' && own == NULL) {
         task_fail(in, "[task] model is missing: name a URDF or MJCF file");
     }
@@ -664,7 +687,11 @@ int task_read(ds_memory *m, const char *path, const char *model, task *out, char
     memset(out, 0, sizeof *out);
     error[0] = '\0';
     in.entry = ds_memory_take(m, MOST_ENTRIES, sizeof *in.entry);
-    int line = in.entry ? ini_parse(path, add_entry, &in) : -2;
+    in.path = *path ? path : own_name;
+    int line = -2;
+    if (in.entry) {
+        line = *path ? ini_parse(path, add_entry, &in) : ini_parse_string(own_task, add_entry, &in);
+    }
     in.failed = line == -2 || m->failed ? 2 : 0;
     if (line == -1) {
         task_fail(&in, "%s", strerror(errno));
@@ -695,7 +722,7 @@ int task_read(ds_memory *m, const char *path, const char *model, task *out, char
                   "nothing to decide: the model has no actuator with bounds; add [controls] or [variables]");
     }
     if (in.failed == 2) {
-        snprintf(error, ROBOT_ERROR, "%.200s: out of memory", path);
+        snprintf(error, ROBOT_ERROR, "%.200s: out of memory", in.path);
     }
     return in.failed;
 }

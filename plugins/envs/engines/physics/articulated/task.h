@@ -70,8 +70,8 @@ typedef struct task {
     int controls, terms, variables;
 } task;
 
-/* Reads a task, and the model that it names or the file `model` if that is not empty. Returns 0, or with a
- * line in `error`: 1 = a file is bad, 2 = no memory. */
+/* Reads a task (path "": a pole on a cart swings up), and the model that it names or the file `model` if that
+ * is not empty. Returns 0, or with a line in `error`: 1 = a file is bad, 2 = no memory. */
 int task_read(ds_memory *m, const char *path, const char *model, task *out, char error[ROBOT_ERROR]);
 
 #endif
