@@ -222,7 +222,7 @@ static void put_residuals(const ds_identify_result *v, FILE *f)
             white ? "they are white."
                   : "they are not white. Something is missing in the model, or the noise is slow. Linear "
                     "intervals are "
-                    "then too narrow; the wider intervals of resampled windows are used.",
+                    "then too narrow; wider ones are used.",
             v->bias, fabs(v->bias) > 3 ? ": the fit is biased" : "");
 }
 

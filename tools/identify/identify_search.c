@@ -4,7 +4,8 @@
  * The recipe for few parameters, with a budget B:
  *
  *     window 1:  lm from the start, then from random starts, with B / 3; keeps the best of each search
- *     window k:  lm from each of the best CARRIED points; ...; the last window has all fitted samples
+ *     window k:  lm from each of the best CARRIED points; the last window has all fitted samples;
+ *                where the error grows by more than JUMP, by a window between
  *     again from new random starts, with half of what is left
  *     pbh around the best point with short hops that fade, with the rest
  *
@@ -24,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARRIED = 4, SHORTEST = 50, WINDOWS = 16 };
+enum { CARRIED = 4, SHORTEST = 50, WINDOWS = 16, DIVISIONS = 3, JUMP = 6 };
 static const double same = 0.01; /* minima closer than this, in widths of the box, are one */
 
 /* ---- minima ---- */
@@ -389,25 +390,58 @@ static uint64_t left_of(const ds_identify_problem *p, uint64_t end)
     return p->evaluations < end ? end - p->evaluations : 0;
 }
 
-/* Takes the best points of one window through the others. `to` gets the ends. */
-static int carry(ds_identify_problem *p, const uint64_t *window, size_t windows, ds_identify_found *from,
+/* Fits the best points of `from` in a window; adds the ends to `to`. */
+static int refit(ds_identify_problem *p, uint64_t window, const ds_identify_found *from, size_t most,
                  uint64_t seed, uint64_t end, ds_identify_found *to, ds_error *e)
 {
     const uint64_t each = 40 * (p->n + 1);
     int rc = 0;
-    for (size_t w = 0; rc == 0 && w < windows; w++) {
-        ds_identify_found next = {.count = 0};
-        ds_identify_window(p, window[w]);
-        for (size_t i = 0; rc == 0 && i < from->count && i < CARRIED; i++) {
-            const uint64_t left = left_of(p, end) / (CARRIED - i);
-            /* The first point gets what it needs: a later one may have less. */
-            const uint64_t budget = i == 0 ? left_of(p, end) / 2 : left;
-            rc = ds_identify_optimize(p, "lm", "", seed, from->minimum[i].u,
-                                      budget > each ? each
-                                      : budget > 0  ? budget
-                                                    : 1,
-                                      1, &next, e);
+    ds_identify_window(p, window);
+    for (size_t i = 0; rc == 0 && i < from->count && i < most; i++) {
+        /* The best point gets what it needs: a later one may have less. */
+        const uint64_t share = left_of(p, end) / (i == 0 ? 2 : most - i);
+        rc = ds_identify_optimize(p, "lm", "", seed, from->minimum[i].u,
+                                  share > each ? each
+                                  : share > 0  ? share
+                                               : 1,
+                                  1, to, e);
+    }
+    return rc;
+}
+
+static double error_of(const ds_identify_found *f, uint64_t window)
+{
+    return f->count > 0 ? sqrt(f->minimum[0].loss / (double)window) : (double)INFINITY;
+}
+
+/* Brings the points of a window to a longer one. Where the error jumps, the step was too long: it is
+ * divided. */
+static int reach(ds_identify_problem *p, uint64_t from_window, uint64_t window, const ds_identify_found *from,
+                 int depth, uint64_t seed, uint64_t end, ds_identify_found *to, ds_error *e)
+{
+    const double limit = JUMP * error_of(from, from_window);
+    const uint64_t middle = from_window + (window - from_window) / 2;
+    int rc = refit(p, window, from, depth == DIVISIONS ? CARRIED : CARRIED / 2, seed, end, to, e);
+    if (rc == 0 && depth > 0 && error_of(to, window) > limit && window - from_window >= 16 &&
+        left_of(p, end) > 4 * (p->n + 1)) {
+        ds_identify_found between = {.count = 0};
+        rc = reach(p, from_window, middle, from, depth - 1, seed, end, &between, e);
+        if (rc == 0 && error_of(&between, middle) <= limit) {
+            rc = reach(p, middle, window, &between, depth - 1, seed, end, to, e);
         }
+        ds_identify_found_clear(&between);
+    }
+    return rc;
+}
+
+/* Takes the best points of window 0 through the others. `to` gets the ends; `from` is used up. */
+static int carry(ds_identify_problem *p, const uint64_t *window, size_t windows, ds_identify_found *from,
+                 uint64_t seed, uint64_t end, ds_identify_found *to, ds_error *e)
+{
+    int rc = 0;
+    for (size_t w = 1; rc == 0 && w < windows; w++) {
+        ds_identify_found next = {.count = 0};
+        rc = reach(p, window[w - 1], window[w], from, DIVISIONS, seed, end, &next, e);
         ds_identify_found_clear(from);
         *from = next;
     }
@@ -430,7 +464,7 @@ static int grow_once(ds_identify_problem *p, const uint64_t *window, size_t wind
         return ds_identify_optimize(p, "lm", settings, seed, NULL, share, 0, out, e);
     }
     int rc = ds_identify_optimize(p, "lm", settings, seed, NULL, 4 * share / 9, 0, &first, e);
-    rc = rc != 0 ? rc : carry(p, window + 1, windows - 1, &first, seed, end, out, e);
+    rc = rc != 0 ? rc : carry(p, window, windows, &first, seed, end, out, e);
     ds_identify_found_clear(&first);
     return rc;
 }

@@ -2,14 +2,17 @@
 /* identify_statistics.c - what the data determine: rank and directions, intervals, and the recovery
  * certificate.
  *
- * Intervals are computed in coordinates. Three methods:
+ * Intervals are computed in coordinates. Four methods:
  *
  *     linear    sigma^2 (J'J)^-1 with Student's t (G. Seber and C. Wild, "Nonlinear regression", 1989,
  * section
  *               2.1); exact for linear models with white noise
+ *     correlated    the same, wider by the square root of (1 + r)/(1 - r), for residuals whose neighbours
+ * have the
+ *               correlation r (first-order autoregression)
  *     windows   moving a step of Gauss-Newton for resampled windows of the recording (block bootstrap: H.
  *               Kuensch, "The jackknife and the bootstrap for general stationary observations", 1989); for
- *               residuals that are not white. The wider of the two counts
+ *               residuals that are not white. The wider of the last two counts
  *     profile   where the loss, minimised over all other parameters, rises by t^2 sigma^2 (D. Bates and D.
  *               Watts, "Nonlinear regression analysis and its applications", 1988, chapter 6); for parameters
  *               that the data determine poorly */
@@ -540,11 +543,12 @@ static void estimate(ds_identify_problem *p, ds_identify_result *r, const double
     const int white = fabs(r->white) < 2.6 / sqrt((double)(r->counted > 0 ? r->counted : 1));
     for (size_t i = 0; i < p->n; i++) {
         ds_identify_estimate *x = &r->estimate[i];
-        const double half = x->linear_high - r->u[i], wider = (x->window_high - x->window_low) / 2;
-        if (!white && isfinite(wider) && wider > half) {
+        const double half =
+            (x->linear_high - r->u[i]) * (white ? 1 : sqrt((double)r->counted / r->effective));
+        if (!white && x->window_high - x->window_low > 2 * half) {
             put_interval(p, i, x->window_low, x->window_high, "windows", x);
         } else {
-            put_interval(p, i, x->linear_low, x->linear_high, "linear", x);
+            put_interval(p, i, r->u[i] - half, r->u[i] + half, white ? "linear" : "correlated", x);
         }
     }
 }
