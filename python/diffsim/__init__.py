@@ -8,6 +8,7 @@
 
 make()       environments: losses, gradients, channels, trajectories, pictures
 minimize()   whole runs, of environments and of any function
+identify()   unknown quantities of a simulation from recordings
 optimizer()  the optimizers by ask and tell; scipy() makes them methods of SciPy
 load()       result folders as arrays
 torch, jax   losses as differentiable functions; gym: environments for Gymnasium, registered as "diffsim/Cartpole-v0", ...
@@ -24,6 +25,7 @@ import threading as _threading
 from ._environment import Channel, Environment, EpisodeInfo, Evaluation, Variable, make
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors_all
+from ._identify import Identification, identify
 from ._library import version as __version__
 from ._results import Landscape, Run, Runs, load
 from ._run import Progress, minimize
@@ -40,6 +42,7 @@ __all__ = [
     "Environment",
     "EpisodeInfo",
     "Evaluation",
+    "Identification",
     "Landscape",
     "Optimizer",
     "Progress",
@@ -48,6 +51,7 @@ __all__ = [
     "Scene",
     "Space",
     "Variable",
+    "identify",
     "load",
     "make",
     "minimize",

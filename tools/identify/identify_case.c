@@ -179,7 +179,8 @@ static void list_channels(const ds_channels *all, uint32_t role, char *out, size
     }
 }
 
-static int find_residuals(ds_identify_case *c, ds_identify_recording *r, ds_error *e)
+static int find_residuals(ds_identify_case *c, ds_identify_recording *r, int reads, uint64_t samples,
+                          ds_error *e)
 {
     const ds_channels *all = r->env->channels;
     const uint64_t i = ds_channels_find(all, DS_CHANNEL_RESIDUAL);
@@ -196,7 +197,11 @@ static int find_residuals(ds_identify_case *c, ds_identify_recording *r, ds_erro
     r->channel = (uint32_t)i;
     r->ops = channel->ops;
     r->elements = r->m = ds_channel_elements(channel);
-    r->rows = channel->ndim > 0 ? channel->shape[0] : 1;
+    /* A list of numbers has those of one sample after the other; what is left over are costs, which always count. */
+    r->rows = channel->ndim > 1                         ? channel->shape[0]
+              : samples > 0                             ? samples
+              : reads && r->env->info.steps + 1 <= r->m ? r->env->info.steps + 1
+                                                        : r->m;
     r->width = r->m / r->rows;
     r->dt = r->env->info.dt;
     return 0;
@@ -214,12 +219,12 @@ static int open_residuals(ds_identify_case *c, ds_identify_recording *r, ds_erro
         rc = rc != 0 ? rc : set_number(&r->settings, "n_samples", fitted + held_out, e);
     }
     rc = rc != 0 ? rc : open_pool(c, r, e);
-    rc = rc != 0 ? rc : find_residuals(c, r, e);
+    rc = rc != 0 ? rc : find_residuals(c, r, reads, reads && fitted > 0 ? fitted + held_out : 0, e);
     if (rc == 0 && reads && fitted == 0 && held_out > 0) {
         fitted = r->rows;
         rc = set_number(&r->settings, "n_samples", fitted + held_out, e);
         rc = rc != 0 ? rc : open_pool(c, r, e);
-        rc = rc != 0 ? rc : find_residuals(c, r, e);
+        rc = rc != 0 ? rc : find_residuals(c, r, reads, fitted + held_out, e);
     }
     if (rc != 0) {
         return rc;

@@ -596,7 +596,7 @@ void ds_identify_window(ds_identify_problem *p, uint64_t window)
         const uint64_t rows = window < r->fitted ? window : r->fitted;
         for (uint64_t i = 0; i < r->m; i++) {
             const double noise = r->signals > 0 ? r->element[i % r->width].noise : 0;
-            r->weight[i] = i / r->width >= rows ? 0 : noise > 0 ? 1 / noise : 1;
+            r->weight[i] = i / r->width >= rows && i / r->width < r->rows ? 0 : noise > 0 ? 1 / noise : 1;
         }
     }
 }

@@ -360,6 +360,20 @@ static size_t sum_windows(const ds_identify_problem *p, const ds_identify_determ
     return blocks;
 }
 
+/* Subtracts the mean of J'r, which is not 0 where the search has not converged to the last digit. */
+static void centre(double *block, size_t blocks, size_t n)
+{
+    for (size_t a = n * n; a < n * n + n; a++) {
+        double sum = 0;
+        for (size_t b = 0; b < blocks; b++) {
+            sum += block[b * (n * n + n) + a];
+        }
+        for (size_t b = 0; b < blocks; b++) {
+            block[b * (n * n + n) + a] -= sum / (double)blocks;
+        }
+    }
+}
+
 static void bootstrap(const ds_identify_problem *p, const ds_identify_determined *d, const double *j,
                       ds_identify_result *r)
 {
@@ -376,6 +390,7 @@ static void bootstrap(const ds_identify_problem *p, const ds_identify_determined
     double *values = malloc(samples * p->n * sizeof *values);
     if (block != NULL && sum != NULL && values != NULL) {
         sum_windows(p, d, j, r->residual, block, blocks);
+        centre(block, blocks, n);
         for (size_t s = 0; s < samples; s++) {
             ds_random random = ds_random_open(p->c->run.seed, "windows", s);
             memset(sum, 0, each * sizeof *sum);
@@ -400,8 +415,8 @@ static void bootstrap(const ds_identify_problem *p, const ds_identify_determined
             const ds_interval x = ds_percentile_interval(values + i * samples, good, p->c->options.level);
             /* Few windows spread less than new data would. */
             const double more = sqrt((double)blocks / (double)(blocks - 1));
-            r->estimate[i].window_low = r->u[i] + more * (x.low - r->u[i]);
-            r->estimate[i].window_high = r->u[i] + more * (x.high - r->u[i]);
+            r->estimate[i].window_low = r->u[i] + more * fmin(0, x.low - r->u[i]);
+            r->estimate[i].window_high = r->u[i] + more * fmax(0, x.high - r->u[i]);
         }
     }
     free(block);
@@ -448,7 +463,7 @@ static int profile_loss(ds_identify_problem *p, size_t i, double at, const doubl
     }
     *loss = INFINITY;
     if (rc == 0 && rest.n > 0) {
-        rc = ds_identify_optimize(&rest, "lm", "iterations = 25", 0, rest.start, 30 * (rest.n + 1), 1, &found,
+        rc = ds_identify_optimize(&rest, "lm", "iterations = 10", 0, rest.start, 10 * (rest.n + 1), 1, &found,
                                   e);
         *loss = found.count > 0 ? found.minimum[0].loss : (double)INFINITY;
     } else if (rc == 0) {
@@ -586,15 +601,17 @@ static int room_for(const ds_identify_problem *p, ds_identify_result *r)
     return r->estimate != NULL && r->u != NULL;
 }
 
+/* As many as half a budget allows; the others keep their interval. */
 static int profiles(ds_identify_problem *p, ds_identify_result *r, ds_error *e)
 {
     const double t = quantile_of(p, r), limit = r->loss + t * t * r->sigma * r->sigma;
+    const uint64_t end = p->evaluations + p->budget / 2, each = 20 * (BISECTIONS + 1) * p->n;
     int rc = 0;
     for (size_t i = 0; rc == 0 && isfinite(limit) && i < p->n; i++) {
         ds_identify_estimate *x = &r->estimate[i];
         const int wide = !x->known || x->linear_high - r->u[i] > poor * wide_of(p, i) || x->at_bound != 0;
         double low = 0, high = 0;
-        if (wide) {
+        if (wide && p->evaluations + each <= end) {
             rc = profile_end(p, i, r->u, p->lower[i], limit, &low, e);
             rc = rc != 0 ? rc : profile_end(p, i, r->u, p->upper[i], limit, &high, e);
             put_interval(p, i, low, high, "profile", x);
