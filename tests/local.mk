@@ -271,6 +271,7 @@ slow_scripts = \
 	%D%/cli/tools/view/pages_browser_slow.sh \
 	%D%/cli/tools/view/view_readers_slow.sh \
 	%D%/cli/tools/view/view_browser_slow.sh \
+	%D%/cli/tools/identify_slow.sh \
 	%D%/cli/tools/results_slow.sh
 SLOW_TESTS = \
 	%D%/envs/test_box_slow %D%/envs/engines/physics/fem/test_fem_episode_slow %D%/optimizers/methods/test_cma_slow \

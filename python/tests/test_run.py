@@ -389,6 +389,25 @@ class Results(Case):
         self.assertEqual(list(table.columns[-6:]), [*run.names, *("g." + v for v in run.names)])
         self.assertEqual(table["loss"].min(), run.best_loss)
 
+    def test_identify(self):
+        """identify() gives what dshost identify writes, and its errors are exceptions"""
+        case = self.path("case.ini")
+        with open(case, "w", encoding="utf-8") as f:
+            f.write(
+                "[run]\nenv = double_pendulum\n[env]\nvariant = synthetic\nwrap = false\n"
+                "[identify]\npoints = 0\nbootstrap = 0\nprofile = no\n"
+            )
+        found = diffsim.identify(
+            case, out=self.path("found"), settings={"env.n_samples": 60, "env.held_out": 20}, budget=300, recovery=0, page=False
+        )
+        low, high = found.parameters["inertia.2"]["interval"]
+        self.assertTrue(low < found["inertia.2"] < high)
+        self.assertTrue(0.001 < found.fit_rmse < 0.004 and found.heldout_rmse > 0)
+        self.assertEqual((found.undetermined, len(found.parameters)), ([], 7))
+        self.assertTrue((found.folder / "summary.json").exists() and found.minima[0]["within_noise"])
+        self.raises(diffsim.ConfigError, "unknown parameter 'variants'", diffsim.identify, case, out="x", settings={"env.variants": 1})
+        self.raises(diffsim.UsageError, "check_only is not a setting", diffsim.identify, case, out="x", check_only=True)
+
     def test_many(self):
         """experiments, folders of runs, landscapes; folders that are none of these"""
         with open(self.path("b.ini"), "w", encoding="utf-8") as f:

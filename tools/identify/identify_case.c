@@ -295,7 +295,10 @@ static int take_signal(ds_identify_recording *r, const ds_identify_signal *s, co
         return rc;
     }
     const ds_channel *channel = r->env->channels->list[r->channel];
-    x->stride = channel->ndim > 1 ? r->elements / channel->shape[0] : 1;
+    const uint64_t frames = r->env->info.steps + 1;
+    x->stride = channel->ndim > 1           ? r->elements / channel->shape[0]
+                : r->elements % frames == 0 ? r->elements / frames
+                                            : 1;
     if (!(element >= 1 && element <= (double)x->stride) || x->noise < 0) {
         return ds_fail(e, DS_EXIT_CONFIG, "%s: signal %s: element %g: channel %s has %llu per sample",
                        s->origin, s->name, element, channel->name, (unsigned long long)x->stride);

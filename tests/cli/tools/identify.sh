@@ -175,6 +175,15 @@ gzip -c a.csv > a.csv.gz
 status 0 "the same recording as gzip, by --data" "$dshost" identify slide.ini --out gz --isolation none --data a.csv.gz
 within "the friction" gz/summary.json friction 0.8
 
+# Two sensors of a cart with a pole, one with a gain and a delay.
+cp "$DS_TOP_SRC/examples/identify/cart_pole.ini" "$DS_TOP_SRC/examples/identify/cart_pole.csv" "$DS_TOP_SRC/examples/identify/cart_pole.c" .
+compile cart_pole.c
+status 0 "the example of a cart with a pole" "$dshost" identify cart_pole.ini --out cart --isolation none --budget 800 \
+    --recovery 0 --level 0.999
+for truth in viscous=0.6 coulomb=0.35 pole=0.004 angle=0.4 position.gain=0.95 position.delay=0.03; do
+    within "${truth%=*}" cart/summary.json "${truth%=*}" "${truth#*=}"
+done
+
 # ---- bad data ----
 check() { # check FILE TEXT NAME
     status 0 "$3" "$dshost" identify slide.ini --check-only --isolation none --data "$1"
