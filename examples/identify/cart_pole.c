@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cart_pole.c - a cart with a hanging pole, pushed by a known force, as an environment to identify: its channel is what
- * sensors see. Build it with `cc -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o cart_pole.so
- * cart_pole.c -lm`; cart_pole.ini is the case. */
+/* cart_pole.c - a cart with a hanging pole, pushed by a known force, as an environment to identify: its
+ * channel is what sensors see. cart_pole.ini is the case. Build it with
+ *
+ *     cc -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o cart_pole.so cart_pole.c -lm
+ */
 #include <diffsim/helper/simple.h>
 
 enum { VISCOUS, COULOMB, POLE, ANGLE, VARIABLES };

@@ -197,7 +197,8 @@ static int find_residuals(ds_identify_case *c, ds_identify_recording *r, int rea
     r->channel = (uint32_t)i;
     r->ops = channel->ops;
     r->elements = r->m = ds_channel_elements(channel);
-    /* A list of numbers has those of one sample after the other; what is left over are costs, which always count. */
+    /* A list of numbers has those of one sample after the other; what is left over are costs, which always
+     * count. */
     r->rows = channel->ndim > 1                         ? channel->shape[0]
               : samples > 0                             ? samples
               : reads && r->env->info.steps + 1 <= r->m ? r->env->info.steps + 1
