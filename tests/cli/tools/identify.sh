@@ -195,6 +195,15 @@ sed 's/junk/x/; s/5,x/5,y/; 1s/.*/t,x,y/' a.csv > constant.csv
 check constant.csv "column x is constant" "a constant column"
 awk -F, 'NR == 31 { print $1 ",5,90"; next } { print }' a.csv > outlier.csv
 check outlier.csv "1 outliers, the first in row 30" "an outlier"
+sed '1s/.*/t,angle,x_mm/' cart_pole.csv > swapped.csv
+status 0 "swapped columns" "$dshost" identify cart_pole.ini --check-only --isolation none --data swapped.csv
+warned "column of signal angle looks like signal position: are the columns swapped?" "they are named"
+# 20 samples later, with the times of before
+awk -F, 'NR > 1 { t[NR] = $1; rest[NR] = $2 "," $3 } NR == 1 { print }
+         END { for (i = 2; i + 20 <= NR; i++) print t[i] "," rest[i + 20] }' cart_pole.csv > shifted.csv
+sed '/^\[parameter position.delay/,/^$/d' cart_pole.ini > shifted.ini
+status 0 "shifted time" "$dshost" identify shifted.ini --check-only --isolation none --data shifted.csv --held-out 30
+warned "samples: is the time shifted?" "it is named"
 head -c 3000 /dev/urandom > binary.csv
 refuses 3 "is not text" "binary" "$dshost" identify slide.ini --isolation none --data binary.csv
 sed 's/,x/,y/' a.csv > wrong.csv
