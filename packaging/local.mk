@@ -21,18 +21,23 @@ pythonpeersdir = $(pythonbridgesdir)/plugins
 dist_pythonpeers_DATA = $(python_peers)
 
 PYTHON3 = python3
+wheel_dir = dist
 wheel: all
 	rm -rf wheel-stage
 	$(MAKE) -s install DESTDIR='$(abs_builddir)/wheel-stage'
 	$(PYTHON3) $(srcdir)/%D%/make_wheel.py --stage wheel-stage --prefix '$(prefix)' --package $(srcdir)/python/diffsim \
-	  --version $(PACKAGE_VERSION) --readme $(srcdir)/README.md --licence $(srcdir)/LICENSE --out dist
+	  --version $(PACKAGE_VERSION) --readme $(srcdir)/README.md --licence $(srcdir)/LICENSE --out '$(wheel_dir)'
 	rm -rf wheel-stage
-.PHONY: wheel
+# The same for machines with an older glibc: %D%/manylinux.sh says what it needs.
+manylinux:
+	$(SHELL) $(srcdir)/%D%/manylinux.sh '$(abs_top_srcdir)' manylinux '$(abs_builddir)/dist'
+.PHONY: wheel manylinux
 clean-wheel:
 	rm -rf wheel-stage dist
 clean-local: clean-wheel
 .PHONY: clean-wheel
-EXTRA_DIST += docs/bridges.md python/tests/peer_bridges.py %D%/conda %D%/make_wheel.py python/pyproject.toml
+EXTRA_DIST += docs/bridges.md python/tests/peer_bridges.py %D%/conda %D%/build_backend.py %D%/make_wheel.py \
+	%D%/manylinux.sh pyproject.toml
 EXTRA_DIST += debian/changelog debian/control debian/copyright debian/diffsim-doc.install debian/diffsim-mpi.install \
 	debian/diffsim.install debian/libdiffsim-dev.install debian/libdiffsim1.install debian/libdiffsim1.symbols \
 	debian/python3-diffsim.install debian/rules debian/source/format debian/tests

@@ -11,6 +11,8 @@ Nothing but Python, patchelf, readelf and strip is needed.
 import argparse
 import base64
 import hashlib
+import json
+import keyword
 import os
 import re
 import shutil
@@ -173,7 +175,50 @@ def make_tree(stage, prefix, root, package, keep_docs):
         if (FONTS / name).exists():
             shutil.copyfile(FONTS / name, native / "etc" / "fonts" / name)
     (target / "_dshost.py").write_text(LAUNCHER)
-    return vendor(native, native / "lib" / "vendored")
+    found = vendor(native, native / "lib" / "vendored")
+    stubs(target, native / "bin" / "dshost")
+    return found
+
+
+# ---- stubs ----
+
+TYPES = {"bool": "bool", "int": "int", "real": "float", "text": "str", "path": "str | PathLike[str]", "list": "Sequence[float]",
+         "array": "str | PathLike[str]"}
+OPTIONS = ("seed: int = ...", "jobs: int = ...", "threads: int = ...", "isolation: Literal['process', 'none'] = ...",
+           "timeout: float | None = ...", "memory_mb: int | None = ...", "on_failure: Literal['raise', 'inf'] = ...",
+           "settings: Mapping[str, Any] | None = ...")
+RUN = ("seed: int | None = ...", "jobs: int | None = ...", "out: str | PathLike[str] | None = ...", "resume: bool = ...",
+       "bounds: Any = ...", "x0: Any = ...", "jac: Any = ...", "fix: Mapping[Any, float] | None = ...", "vectorized: bool = ...",
+       "target: float | None = ...", "seconds: float | None = ...", "progress: Any = ...", "record_as: str | None = ...",
+       "run: Mapping[str, Any] | None = ...", "settings: Mapping[str, Any] | None = ...")
+
+
+def stubs(package, dshost):
+    """__init__.pyi: an overload of make() and minimize() for each plugin, so that editors complete ids and parameters."""
+    listed = json.loads(run(str(dshost), "list", "--json"))
+    facts = {row["id"]: json.loads(run(str(dshost), "help", row["path"], "--json")) for row in listed if not row.get("shadowed")}
+
+    def keywords(facts, taken):
+        known = {one.partition(":")[0] for one in taken}
+        kinds = [(p, "Literal[" + ", ".join(map(repr, p["choices"])) + "]" if p["choices"] else TYPES.get(p["type"], "Any"))
+                 for p in facts["params"] if p["name"] not in known and p["name"].isidentifier() and not keyword.iskeyword(p["name"])]
+        return ", ".join([*taken, *(f"{p['name']}: {kind} = ..." for p, kind in kinds)])
+
+    parts = re.findall(r"^    from (\._\w+) import (.*)$", (package / "__init__.py").read_text(), re.MULTILINE)
+    lines = ["# Written by make_wheel.py from the plugins of this wheel.", "from collections.abc import Mapping, Sequence",
+             "from os import PathLike", "from typing import Any, Literal, overload", "from ._errors import *", "__version__: str"]
+    lines += [f"from {module} import {name} as {name}" for module, names in parts for name in names.split(", ")
+              if name not in ("make", "minimize")]
+    for kind, function, first, taken, result in (
+        ("environment", "make", "name: ", OPTIONS, "Environment"),
+        ("optimizer", "minimize", "f: Any, method: ", RUN, "Run"),
+    ):
+        more = ", budget: int = ..." if kind == "optimizer" else ""
+        for name, one in facts.items():
+            if one["kind"] == kind:
+                lines += ["@overload", f"def {function}({first}Literal[{name!r}]{more}, *, {keywords(one, taken)}) -> {result}: ..."]
+        lines += ["@overload", f"def {function}({first}Any{' = ...' * bool(more)}{more}, *, {', '.join(taken)}, **parameters: Any) -> {result}: ..."]
+    (package / "__init__.pyi").write_text("\n".join(lines) + "\n")
 
 
 def extras(project):
@@ -186,19 +231,34 @@ def extras(project):
     return text
 
 
+ENTRY_POINTS = "[console_scripts]\ndshost = diffsim._dshost:main\n"
+
+
+def metadata_text(version, readme, project):
+    """METADATA, from the table of pyproject.toml."""
+    table = project.read_text()
+    value = lambda key: re.search(rf'^{key} = "(.*?)"', table, re.MULTILINE)[1]  # noqa: E731
+    rows = lambda key: re.findall(r'"([^"]+)"', re.search(rf"^{key} = \[(.*)\]$", table, re.MULTILINE)[1])  # noqa: E731
+    return (
+        f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {version}\nSummary: {value('description')}\nLicense: Apache-2.0\n"
+        f"Requires-Python: {value('requires-python')}\n"
+        + "".join(f"Requires-Dist: {one}\n" for one in rows("dependencies"))
+        + extras(project)
+        + "".join(f"Classifier: {one}\n" for one in rows("classifiers"))
+        + "Description-Content-Type: text/markdown\n\n"
+        + readme.read_text()
+    )
+
+
 def metadata(root, version, tag, originals, readme, licence, project):
     info = root / f"{DISTRIBUTION}-{version}.dist-info"
     (info / "licenses" / "vendored").mkdir(parents=True)
     shutil.copyfile(licence, info / "licenses" / "LICENSE")
     for name, text in sorted(copyrights(originals).items()):
         shutil.copyfile(text, info / "licenses" / "vendored" / f"{name}.txt")
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {version}\n"
-        "Summary: Global optimization with differentiable simulation\nLicense: Apache-2.0\nRequires-Python: >=3.9\n"
-        "Requires-Dist: numpy>=1.22\n" + extras(project) + "Classifier: Operating System :: POSIX :: Linux\n"
-        "Classifier: Topic :: Scientific/Engineering\nDescription-Content-Type: text/markdown\n\n" + readme.read_text())
+    (info / "METADATA").write_text(metadata_text(version, readme, project))
     (info / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: diffsim make_wheel\nRoot-Is-Purelib: false\n" f"Tag: {tag}\n")
-    (info / "entry_points.txt").write_text("[console_scripts]\ndshost = diffsim._dshost:main\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
     return info
 
 
@@ -241,7 +301,7 @@ def main():
         originals, files = make_tree(Path(o.stage), o.prefix, root, Path(o.package), o.docs)
         glibc = max(v for f in files for v in versions(f))
         tag = f"py3-none-manylinux_{glibc[0]}_{glibc[1]}_{os.uname().machine}"
-        info = metadata(root, o.version, tag, originals, Path(o.readme), Path(o.licence), Path(o.package).parent / "pyproject.toml")
+        info = metadata(root, o.version, tag, originals, Path(o.readme), Path(o.licence), Path(o.package).parent.parent / "pyproject.toml")
         out = Path(o.out)
         out.mkdir(parents=True, exist_ok=True)
         for old in out.glob(f"{DISTRIBUTION}-{o.version}-*.whl"):

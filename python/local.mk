@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Python package over libdiffsim: nothing is compiled. Its tests run with what Python there is.
-python_package = %D%/diffsim/__init__.py %D%/diffsim/_calls.py %D%/diffsim/_environment.py %D%/diffsim/_errors.py \
-	%D%/diffsim/_identify.py %D%/diffsim/_library.py %D%/diffsim/_results.py %D%/diffsim/_run.py %D%/diffsim/_scene.py %D%/diffsim/_scipy.py \
+python_package = %D%/diffsim/__init__.py %D%/diffsim/_calls.py %D%/diffsim/_catalog.py \
+	%D%/diffsim/_classes.py %D%/diffsim/_environment.py %D%/diffsim/_errors.py \
+	%D%/diffsim/_identify.py %D%/diffsim/_library.py %D%/diffsim/_plots.py %D%/diffsim/_results.py %D%/diffsim/_run.py %D%/diffsim/_scene.py %D%/diffsim/_scipy.py \
 	%D%/diffsim/_search.py %D%/diffsim/_settings.py %D%/diffsim/_space.py %D%/diffsim/gym.py %D%/diffsim/jax.py \
 	%D%/diffsim/py.typed %D%/diffsim/torch.py
 python_notebooks = %D%/notebooks/compare.py %D%/notebooks/first_search.py %D%/notebooks/fit_cloth.py \
@@ -18,6 +19,7 @@ python_tests = \
 	%D%/tests/test_library.py \
 	%D%/tests/test_misuse.py \
 	%D%/tests/test_notebooks.py \
+	%D%/tests/test_people.py \
 	%D%/tests/test_plugins.py \
 	%D%/tests/test_run.py \
 	%D%/tests/test_stepwise.py

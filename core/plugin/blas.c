@@ -61,10 +61,19 @@ int ds_blas_reserve_for(const char *path)
 
 /* ---- which BLAS a plugin uses ---- */
 
+/* A function of the BLAS. The OpenBLAS of PyPI's scipy-openblas32, which wheels have, prefixes its names. */
+static void *function_of(void *handle, const char *name)
+{
+    char prefixed[80];
+    void *at = dlsym(handle, name);
+    snprintf(prefixed, sizeof prefixed, "scipy_%s", name);
+    return at != NULL ? at : dlsym(handle, prefixed);
+}
+
 int ds_blas_lacks_locks(void *handle)
 {
-    void *parallel_at = dlsym(handle, "openblas_get_parallel");
-    void *config_at = dlsym(handle, "openblas_get_config");
+    void *parallel_at = function_of(handle, "openblas_get_parallel");
+    void *config_at = function_of(handle, "openblas_get_config");
     int (*parallel)(void);
     char *(*config)(void);
     if (parallel_at == NULL || config_at == NULL) {
@@ -78,7 +87,7 @@ int ds_blas_lacks_locks(void *handle)
 /* Calls a function of OpenBLAS that returns a text; NULL where there is none. */
 static const char *text_of(void *handle, const char *name)
 {
-    void *at = dlsym(handle, name);
+    void *at = function_of(handle, name);
     char *(*function)(void);
     memcpy(&function, &at, sizeof function);
     return at != NULL ? function() : NULL;
@@ -88,7 +97,7 @@ static const char *text_of(void *handle, const char *name)
 static void name_library(void *handle, char *out, size_t size)
 {
     Dl_info where;
-    void *at = dlsym(handle, "dgemm_");
+    void *at = function_of(handle, "dgemm_");
     char path[PATH_MAX];
     if (at != NULL && dladdr(at, &where) != 0 && where.dli_fname != NULL) {
         const char *file = realpath(where.dli_fname, path) != NULL ? path : where.dli_fname;

@@ -6,6 +6,7 @@
     loss, grad = env.loss_and_grad(env.x0)
     result = diffsim.minimize(env, method="racer", budget=200)
 
+environments(), optimizers(), help(id)    what there is
 make()       environments: losses, gradients, channels, trajectories, pictures
 minimize()   whole runs, of environments and of any function
 identify()   unknown quantities of a simulation from recordings
@@ -16,59 +17,59 @@ torch, jax   losses as differentiable functions; gym: environments for Gymnasium
 
 from __future__ import annotations
 
-import importlib as _importlib
-import importlib.util as _importlib_util
 import os as _os
 import sys as _sys
-import threading as _threading
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from ._environment import Channel, Environment, EpisodeInfo, Evaluation, Variable, make
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors_all
-from ._identify import Identification, identify
 from ._library import version as __version__
-from ._results import Landscape, Run, Runs, load
-from ._run import Progress, minimize
-from ._scene import Body, Scene
-from ._scipy import scipy
-from ._search import Optimizer, optimizer
-from ._space import Space
 
-_LAZY = ("gym", "jax", "plugin", "torch")  # they need packages that need not be there
+if _TYPE_CHECKING:
+    from ._catalog import Catalog, Help, environments, help, optimizers
+    from ._environment import Channel, Environment, EpisodeInfo, Evaluation, Variable, make
+    from ._identify import Identification, identify
+    from ._results import Landscape, Run, Runs, load
+    from ._run import Progress, minimize
+    from ._scene import Body, Scene
+    from ._scipy import scipy
+    from ._search import Optimizer, optimizer
+    from ._space import Space
 
-__all__ = [
-    "Body",
-    "Channel",
-    "Environment",
-    "EpisodeInfo",
-    "Evaluation",
-    "Identification",
-    "Landscape",
-    "Optimizer",
-    "Progress",
-    "Run",
-    "Runs",
-    "Scene",
-    "Space",
-    "Variable",
-    "identify",
-    "load",
-    "make",
-    "minimize",
-    "optimizer",
-    "scipy",
-    *_errors_all,
-]
+# Modules that are loaded on first use, with NumPy: a program that starts pays for what it uses.
+_PARTS = {
+    "_catalog": ("Catalog", "Help", "environments", "help", "optimizers"),
+    "_environment": ("Channel", "Environment", "EpisodeInfo", "Evaluation", "Variable", "make"),
+    "_identify": ("Identification", "identify"),
+    "_results": ("Landscape", "Run", "Runs", "load"),
+    "_run": ("Progress", "minimize"),
+    "_scene": ("Body", "Scene"),
+    "_scipy": ("scipy",),
+    "_search": ("Optimizer", "optimizer"),
+    "_space": ("Space",),
+}
+_WHERE = {name: part for part, names in _PARTS.items() for name in names}
+_LAZY = ("bridges", "gym", "jax", "plugin", "torch")  # they need packages that need not be there
+
+__all__ = [*sorted(_WHERE), *_errors_all]
 
 
 def __getattr__(name):
-    if name in _LAZY:
-        return _importlib.import_module(f"{__name__}.{name}")
+    if name in _WHERE:
+        import importlib
+
+        value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _LAZY or name in _PARTS:
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'diffsim' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted([*globals(), *_LAZY])
+    return sorted({*globals(), *_LAZY, *_WHERE})
 
 
 class _Gymnasium:
@@ -78,12 +79,14 @@ class _Gymnasium:
     It stays among the finders until Gymnasium's code has run: a program may check that Gymnasium exists and
     import it later."""
 
-    _asking = _threading.local()  # is the spec looked for by the other finders?
+    _asking: set = set()  # threads in which the other finders look for the spec
 
     @staticmethod
     def register():
         try:
-            _importlib.import_module(f"{__name__}.gym")
+            import importlib
+
+            importlib.import_module(f"{__name__}.gym")
         except (
             ImportError,
             AttributeError,
@@ -94,13 +97,19 @@ class _Gymnasium:
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if name != "gymnasium" or getattr(cls._asking, "now", False):
+        if name != "gymnasium":
             return None
-        cls._asking.now = True
+        import importlib.util
+        import threading
+
+        thread = threading.get_ident()
+        if thread in cls._asking:
+            return None
+        cls._asking.add(thread)
         try:
-            spec = _importlib_util.find_spec(name)
+            spec = importlib.util.find_spec(name)
         finally:
-            cls._asking.now = False
+            cls._asking.discard(thread)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 

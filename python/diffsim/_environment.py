@@ -139,7 +139,7 @@ class Environment(Opened):
             name = os.fspath(name)
         except TypeError:
             raise TypeError(
-                f"the name of the environment is {shown(name)}: expected an id or the path of a .so"
+                f"the name of the environment is {shown(name)}: expected an id, the path of a plugin, or a class with loss(x)"
             ) from None
         self._given = {
             "name": name,
@@ -701,6 +701,13 @@ class Environment(Opened):
             + ">"
         )
 
+    def view(self, x, height: int = 480):
+        """An episode in the interactive viewer, for notebooks: docs/view.md."""
+        from ._plots import view_point
+
+        self._check_open()
+        return view_point(self, x, height)
+
     def _repr_html_(self):
         try:
             scene = self.trajectory(self.x0)
@@ -750,7 +757,8 @@ def make(
 ) -> Environment:
     """Opens an environment.
 
-    name          an id ("torus"; ``dshost list``), or the path of a .so
+    name          an id ("torus"; ``diffsim.environments()``), or the path of a .so, .py:NAME or .fmu; or a class, an instance
+                  or a function with lower and upper (docs/plugin-python.md), also of a notebook
     **parameters  of the environment (``dshost help torus``): ``preset="small"``; wrong ones are refused with the
                   line of the host. ``settings`` has the same as a mapping, for names that are taken here
     seed          of noise_key(), where there is noise
@@ -764,15 +772,19 @@ def make(
 
     Raises :class:`ConfigError` (a parameter), :class:`PluginError` (no such plugin, or a broken one),
     :class:`UsageError`."""
-    return Environment(
-        name,
-        seed=seed,
-        jobs=jobs,
-        threads=threads,
-        isolation=isolation,
-        timeout=timeout,
-        memory_mb=memory_mb,
-        on_failure=on_failure,
-        settings=settings,
-        **parameters,
-    )
+    options = {
+        "seed": seed,
+        "jobs": jobs,
+        "threads": threads,
+        "isolation": isolation,
+        "timeout": timeout,
+        "memory_mb": memory_mb,
+        "on_failure": on_failure,
+        "settings": settings,
+    }
+    if not isinstance(name, (str, bytes, os.PathLike)):
+        from ._classes import is_object, make_object
+
+        if is_object(name):
+            return make_object(name, {**options, "parameters": parameters})
+    return Environment(name, **options, **parameters)

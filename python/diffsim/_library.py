@@ -6,8 +6,6 @@ from __future__ import annotations
 import ctypes as c
 import os
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -88,6 +86,8 @@ def _loaded_path() -> str:
 
 def program(name: str = "dshost") -> str:
     """The path of the library's dshost: in the wheel, the build tree or the installation, else on PATH."""
+    import shutil
+
     own = Path(_loaded_path())
     for place in (_NATIVE / "bin", own.parent.parent, own.parent.parent / "bin", own.parent.parent.parent / "bin"):
         file = place / name
@@ -101,6 +101,8 @@ def program(name: str = "dshost") -> str:
 
 def dshost(*arguments: str, data: bytes | None = None) -> bytes:
     """The output of dshost; where it fails, raises the exception of its exit status with its line."""
+    import subprocess
+
     done = subprocess.run(
         [program(), *arguments],
         input=data,

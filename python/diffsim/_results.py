@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from . import _library
-from ._errors import InputOutputError, UsageError
+from ._errors import DiffsimError, InputOutputError, UsageError
 from ._environment import GRADIENT_KINDS, OUTCOMES, Environment, make
 
 try:
@@ -192,16 +192,42 @@ class Run:
             rows["gradient"] = a["gradient"]
         return rows
 
-    def to_pandas(self):
-        """:meth:`history` as a pandas.DataFrame, one column for each variable, under its name."""
+    @property
+    def units(self) -> dict:
+        """name -> unit of the variables ("" = a pure number); empty where the environment cannot be opened any more."""
+        try:
+            with self.environment() as env:
+                return {v.name: v.unit for v in env.variables}
+        except DiffsimError:
+            return {}
+
+    def to_pandas(self, units: bool = False):
+        """:meth:`history` as a pandas.DataFrame, one column for each variable, under its name; ``frame.attrs["units"]`` has
+        their units, and with ``units=True`` the columns have them in their names: "force [N]"."""
         import pandas
 
         rows, names = self.history(), self.names
+        known = self.units
+        shown = [f"{v} [{known[v]}]" if units and known.get(v) else v for v in names]
         frame = pandas.DataFrame({k: rows[k] for k in rows.dtype.names if rows[k].ndim == 1}).set_index("evaluation")
-        parts = [pandas.DataFrame(rows["x"], index=frame.index, columns=names)]
+        parts = [pandas.DataFrame(rows["x"], index=frame.index, columns=shown)]
         if "gradient" in rows.dtype.names:
-            parts.append(pandas.DataFrame(rows["gradient"], index=frame.index, columns=["g." + v for v in names]))
-        return pandas.concat([frame, *parts], axis=1)
+            parts.append(pandas.DataFrame(rows["gradient"], index=frame.index, columns=["g." + v for v in shown]))
+        frame = pandas.concat([frame, *parts], axis=1)
+        frame.attrs["units"] = {**known, "seconds": "s", "at": "s"}
+        return frame
+
+    def plot(self, ax=None):
+        """The best loss so far against the evaluations, by matplotlib; returns the axes."""
+        from ._plots import convergence
+
+        return convergence([self], ax)
+
+    def view(self, height: int = 480):
+        """The best episode in the interactive viewer, for notebooks."""
+        from ._plots import view
+
+        return view((str(self.folder),), height=height)
 
     def environment(self, **options) -> Environment:
         """The environment of the run, with its parameters and its seed; ``options`` of :func:`diffsim.make`."""
@@ -263,6 +289,12 @@ class Runs(list):
 
         return pandas.DataFrame(self.table())
 
+    def plot(self, ax=None):
+        """Median and quartiles of the best loss of each method against the evaluations, in one environment; the axes."""
+        from ._plots import convergence
+
+        return convergence(self, ax)
+
     def select(self, env: str | None = None, opt: str | None = None) -> "Runs":
         """The runs of an environment or optimizer, by the names in :meth:`table`."""
         chosen = Runs(r for r in self if env in (None, r.env) and opt in (None, r.opt))
@@ -307,6 +339,12 @@ class Landscape:
             raise AttributeError(
                 f"a landscape has no {name!r}; it has {', '.join(self.__dict__.get('arrays', ()))}"
             ) from None
+
+    def plot(self, ax=None):
+        """The slice by matplotlib: losses as colours, descent as arrows; returns the axes."""
+        from ._plots import landscape
+
+        return landscape(self, ax)
 
     def __repr__(self):
         return f"<diffsim.Landscape {self.folder}: {' x '.join(map(str, self.arrays['loss'].shape))} points>"

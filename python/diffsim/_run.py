@@ -20,7 +20,7 @@ import numpy as np
 
 from . import _library
 from ._calls import Caller
-from ._environment import Environment
+from ._environment import Environment, make
 from ._errors import EvaluationError, PluginError, UsageError, by_exit_status
 from ._library import lib
 from ._results import Run
@@ -80,6 +80,44 @@ class _Bar:
             sys.stderr.write("\n")
 
 
+class _Tqdm:
+    """A bar of tqdm, or of anything like it: ``total``, ``update(n)``, ``set_postfix(...)``, ``close()``."""
+
+    def __init__(self, bar, what, budget):
+        self.own = isinstance(bar, type)
+        self.bar = bar(total=budget, desc=what) if self.own else bar
+        self.shown, self.last = 0, -math.inf
+        if not self.own and getattr(bar, "total", budget) is None:
+            bar.total = budget
+
+    def __call__(self, now):
+        if now.evaluations > self.shown:
+            self.bar.update(now.evaluations - self.shown)
+            self.shown = now.evaluations
+        if time.monotonic() - self.last > 0.2:
+            self.postfix(now.best_loss)
+
+    def postfix(self, loss):
+        self.last = time.monotonic()
+        if hasattr(self.bar, "set_postfix"):
+            self.bar.set_postfix(best_loss=f"{loss:.6g}")
+
+    def close(self, result):
+        if result is not None:
+            if result.evaluations > self.shown:
+                self.bar.update(result.evaluations - self.shown)
+            self.postfix(result.best_loss)
+        if self.own:
+            self.bar.close()
+
+
+def _bar_of(progress, what, budget):
+    """An object that is called with each Progress, and closed at the end; None where progress is a function or nothing."""
+    if progress is True:
+        return _Bar(what)
+    return _Tqdm(progress, what, budget) if callable(getattr(progress, "update", None)) else None
+
+
 def minimize(
     f,
     method: str = "boleap",
@@ -105,10 +143,10 @@ def minimize(
     """Searches for the lowest loss with ``budget`` evaluations and returns its record, a :class:`Run`:
     ``best_x``, ``best_loss``, ``history()``.
 
-    f             an environment: the run equals that of ``dshost run``, to the last bit, in its worker
+    f             an environment, its id ("pinball"), or a class or instance that :func:`diffsim.make` takes: the run equals that of ``dshost run``, to the last bit, in its worker
     processes.
                   Or any function of a point (n,) that returns its loss; then ``bounds`` is needed
-    method        an optimizer: an id ("boleap"; ``dshost list``), or the path of a .so
+    method        an optimizer: an id ("boleap"; ``diffsim.optimizers()``), the path of a plugin, or a class with run(objective)
     budget        evaluations, with or without gradient
     seed          of all randomness; None: the environment's, or 0
     jobs          evaluations in parallel. An environment: worker processes, None = its own setting. A
@@ -132,7 +170,7 @@ def minimize(
     vectorized    a function takes (k, n) points and returns (k,) losses (and (k, n) gradients)
     target        end the run at this loss
     seconds       end it after this time
-    progress      True: a line on stderr. Or a function of a :class:`Progress`, called when evaluations have
+    progress      True: a line on stderr. tqdm, or a bar of it (``tqdm.notebook.tqdm``). Or a function of a :class:`Progress`, called when evaluations have
     been recorded;
                   a true result ends the run; for environments it is called in another thread
     record_as     of a function: its name in the record
@@ -154,14 +192,28 @@ def minimize(
     out = None if out is None else _folder(out)
     if resume and out is None:
         raise UsageError("resume: name the folder of the run: out=")
-    if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError(f"progress is {shown(progress)}: expected True, or a function of a Progress")
+    if not (progress is None or isinstance(progress, bool) or callable(progress) or callable(getattr(progress, "update", None))):
+        raise TypeError(f"progress is {shown(progress)}: expected True, tqdm, or a function of a Progress")
     if run is not None and not hasattr(run, "items"):
         raise TypeError(f"run is {shown(run)}: expected a mapping of settings of [run]")
-    bar = _Bar(method) if progress is True else None
+    made = None
+    if isinstance(f, (str, os.PathLike)) or (not isinstance(f, Environment) and (isinstance(f, type) or _has_methods(f))):
+        f = made = make(f, seed=seed or 0, jobs=jobs or 0)
+    if not isinstance(method, (str, os.PathLike)):
+        from ._classes import as_file, name_of
+
+        method, named = as_file(method), name_of(method)
+    else:
+        named = os.path.basename(os.fspath(method))
+    here = isinstance(f, Environment) and f._given["isolation"] == "none" and not hasattr(f, "_waiting")  # in this process
+    bar = _bar_of(progress, named, budget)
     progress = bar if bar is not None else progress or None
     result = None
     try:
+        if here:
+            bounds, jac = f if bounds is None else bounds, (True if f.has_gradient else None) if jac is None else jac
+            record_as = record_as or re.sub(r"[^a-z0-9_]", "_", f.name.lower()).lstrip("_0123456789")[:40] or "program"
+            f = f.loss_and_grad if jac is True else f.loss
         if isinstance(f, Environment):
             given = {"bounds": bounds, "jac": jac, "record_as": record_as, "vectorized": vectorized or None}
             wrong = [k for k, v in given.items() if v is not None]
@@ -174,8 +226,7 @@ def minimize(
             result = _run(f, method, budget, seed, jobs, out, resume, target, seconds, progress, run, opt, fix)
             return result
         if not callable(f):
-            hint = f": diffsim.make({f!r}) makes one" if isinstance(f, str) else ""
-            raise TypeError(f"{shown(f)} is neither an environment nor a function{hint}")
+            raise TypeError(f"{shown(f)} is neither an environment nor a function")
         verify = _verify(run)
         if bounds is None:
             raise UsageError("bounds are missing: n pairs (low, high), (lower, upper), or a Space; optimizers search in a box")
@@ -191,6 +242,13 @@ def minimize(
     finally:
         if bar is not None:
             bar.close(result)
+        if made is not None:
+            made.close()
+
+
+def _has_methods(f) -> bool:
+    """Is it an instance with methods of an environment, not only a function?"""
+    return any(callable(getattr(f, k, None)) for k in ("loss", "loss_and_grad", "residuals")) and hasattr(f, "lower")
 
 
 # ---- environments ----
@@ -456,7 +514,7 @@ class _Asked:
     def one(self, x, want):
         try:
             loss, grad = self._answer(x, want)
-        except EvaluationError:
+        except EvaluationError:  # also of an environment in this process
             return math.nan, np.full(x.size, np.nan)
         return loss_of(loss, "the function"), gradient_of(grad, x.size, "the function") if want else None
 

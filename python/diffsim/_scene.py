@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes as c
 import os
 import struct
-import subprocess
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -115,6 +114,8 @@ class Scene:
         command = [_library.program(), "frames", "--size", f"{width}x{height}"]
         if frame is not None:
             command += ["--frame", str(len(shown) - 1)]
+        import subprocess
+
         done = subprocess.run(
             command, input=self._block(shown), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
         )
@@ -183,6 +184,12 @@ class Scene:
             self.ground,
         )
         return head + body
+
+    def plot(self, names=None, ax=None):
+        """Metrics against time by matplotlib, all or those that are named; returns the axes."""
+        from ._plots import metrics
+
+        return metrics(self, names, ax)
 
     def _repr_html_(self):
         return picture_html(self.render(), f"{self.name}: loss {self.loss:.6g}")

@@ -35,7 +35,7 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
         none = constraints is None or (isinstance(constraints, (list, tuple, dict)) and len(constraints) == 0)
         if not none:
             raise UnsupportedError(
-                f"constraints: {name} searches in a box: leave them out, or add a penalty to the function"
+                f"constraints ({_kinds(constraints)}): {name} searches in a box: leave them out, or add a penalty to the function"
             )
         from scipy.optimize import OptimizeResult, OptimizeWarning
 
@@ -109,6 +109,13 @@ def scipy(name, budget: int = 1000, *, seed: int = 0, settings: dict | None = No
 
     method.__name__ = f"diffsim_{name}"
     return method
+
+
+def _kinds(constraints) -> str:
+    """The kinds of constraints, as SciPy calls them."""
+    given = constraints if isinstance(constraints, (list, tuple)) else [constraints]
+    kinds = [str(c.get("type", "dict")) if isinstance(c, dict) else type(c).__name__ for c in given]
+    return ", ".join(dict.fromkeys(kinds))
 
 
 def _space(bounds, x0) -> Space:

@@ -49,6 +49,10 @@ class Optimizer(Opened):
         **parameters,
     ):
         super().__init__()
+        if isinstance(name, type):
+            from ._classes import as_file
+
+            name = as_file(name)
         try:
             self.name = os.fsdecode(name)
         except TypeError:

@@ -24,8 +24,25 @@ def loss(env: Environment, noise_key=None):
     JAX raises its own RuntimeError, with our line in it. Second derivatives raise UnsupportedError. Threads take turns, as with
     ``env`` itself; a process that was forked makes an environment of its own.
     """
-    environment(env, "diffsim.jax.loss()")
+    return Function(env, noise_key)
 
+
+class Function:
+    """What :func:`loss` returns. It can be pickled: the environment is opened again where it is unpickled."""
+
+    def __init__(self, env: Environment, noise_key=None):
+        self.env, self.noise_key = environment(env, "diffsim.jax.loss()"), noise_key
+        self.__name__ = f"loss_of_{env.name}"
+        self._loss = _made(env, noise_key)
+
+    def __call__(self, x):
+        return self._loss(x)
+
+    def __reduce__(self):
+        return loss, (self.env, self.noise_key)
+
+
+def _made(env, noise_key):
     failures: list = []  # of callbacks, which JAX wraps in its own errors
 
     def evaluated(function, x):
@@ -105,5 +122,4 @@ def loss(env: Environment, noise_key=None):
                 raise failures.pop() from None
             raise
 
-    loss_of.__name__ = f"loss_of_{env.name}"
     return loss_of

@@ -263,16 +263,21 @@ class Server:
             os.environ.setdefault("JAX_ENABLE_X64", "1")
             self.module = load_module(self.file)
             self.name, self.target = find_object(self.module, self.name, self.file)
-            self.framework = framework_of(self.target, self.module)
-            self.kind = OPTIMIZER if isinstance(self.target, type) and is_optimizer(self.target) \
-                and not is_environment(self.target) else ENV
-            whose = f"{self.base}:{self.name}"
-            self.schema, self.literals = {}, {}
-            for name, annotation, default in keyword_arguments(self.target):
-                self.schema[name] = parameter(name, annotation, default, whose)
-                self.literals[name] = literals(annotation)
-            self.stepwise = isinstance(self.target, type) and has_steps(self.target) and self.kind == ENV and (
-                says_horizon(self.target, self.schema) or not (has_loss(self.target) or hasattr(self.target, "residuals")))
+            self.adopt(self.target, self.module)
+
+    def adopt(self, target, module):
+        """What kind of plugin the object is, and its parameters."""
+        self.target, self.module = target, module
+        self.framework = framework_of(target, module)
+        self.kind = OPTIMIZER if isinstance(self.target, type) and is_optimizer(self.target) \
+            and not is_environment(self.target) else ENV
+        whose = f"{self.base}:{self.name}"
+        self.schema, self.literals = {}, {}
+        for name, annotation, default in keyword_arguments(self.target):
+            self.schema[name] = parameter(name, annotation, default, whose)
+            self.literals[name] = literals(annotation)
+        self.stepwise = isinstance(self.target, type) and has_steps(self.target) and self.kind == ENV and (
+            says_horizon(self.target, self.schema) or not (has_loss(self.target) or hasattr(self.target, "residuals")))
 
     def describe(self):
         self.load()

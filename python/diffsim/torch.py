@@ -128,15 +128,20 @@ def loss(env: Environment, noise_key=None):
     and so does backward() where ``env`` has no gradient.
     """
 
-    environment(env, "diffsim.torch.loss()")
+    return Function(env, noise_key)
 
-    def f(x):
-        _check(env, x)
-        with_grad = env.has_gradient and (x.requires_grad or _transform() is not None)
-        return _Loss.apply(x, env, noise_key, with_grad)[0]
 
-    f.__name__ = f"loss_of_{env.name}"
-    return f
+class Function:
+    """What :func:`loss` returns. It can be pickled: the environment is opened again where it is unpickled."""
+
+    def __init__(self, env: Environment, noise_key=None):
+        self.env, self.noise_key = environment(env, "diffsim.torch.loss()"), noise_key
+        self.__name__ = f"loss_of_{env.name}"
+
+    def __call__(self, x):
+        _check(self.env, x)
+        with_grad = self.env.has_gradient and (x.requires_grad or _transform() is not None)
+        return _Loss.apply(x, self.env, self.noise_key, with_grad)[0]
 
 
 class Loss(torch.nn.Module):
