@@ -22,3 +22,21 @@ adapter_link = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined $(DS_Z
 	%D%/python/steps.c \
 	%D%/python/talk.c \
 	%D%/python/talk.h
+if HAVE_EXPAT
+adapter_LTLIBRARIES += %D%/fmu.la
+endif
+%C%_fmu_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(EXPAT_CFLAGS) $(ZLIB_CFLAGS)
+%C%_fmu_la_LDFLAGS = $(adapter_link) -export-symbols-regex '^ds_adapter_query$$'
+%C%_fmu_la_LIBADD = $(EXPAT_LIBS) $(ZLIB_LIBS) -lm
+%C%_fmu_la_SOURCES = \
+	%D%/fmu.c \
+	%D%/fmi/archive.c \
+	%D%/fmi/archive.h \
+	%D%/fmi/description.c \
+	%D%/fmi/description.h \
+	%D%/fmi/episode.c \
+	%D%/fmi/instance.c \
+	%D%/fmi/instance.h \
+	%D%/fmi/model.h \
+	%D%/fmi/task.c \
+	%D%/fmi/task.h

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* description.h - modelDescription.xml of FMI 2.0 and 3.0 as one struct. */
+#ifndef DS_ADAPTERS_FMI_DESCRIPTION_H
+#define DS_ADAPTERS_FMI_DESCRIPTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum fmi_type { FMI_REAL, FMI_FLOAT32, FMI_OTHER };
+enum fmi_causality { FMI_LOCAL, FMI_PARAMETER, FMI_CALCULATED, FMI_INPUT, FMI_OUTPUT, FMI_INDEPENDENT };
+
+/* A scalar variable; numbers are NAN where the description has none. */
+typedef struct fmi_variable {
+    char *name, *unit, *declared; /* declared: its type; NULL = none */
+    uint32_t vr;
+    enum fmi_type type;
+    enum fmi_causality causality;
+    int constant, exact; /* variability constant; initial exact */
+    int is_array;
+    double start, min, max, nominal;
+    uint32_t derivative_of; /* FMI 2: 1 + index of the state; FMI 3: its value reference */
+    int is_derivative;
+} fmi_variable;
+
+/* What one of the two interfaces offers; `id` is the name of the library, "" where there is none. */
+typedef struct fmi_interface {
+    char id[128];
+    int directional, adjoint, fixed_step, needs_tool;
+} fmi_interface;
+
+typedef struct fmi_description {
+    int version; /* 2 or 3 */
+    char model[128], token[256], text[512];
+    fmi_interface me, cs;
+    double start_time, stop_time, step; /* of the default experiment; NAN = none */
+    fmi_variable *variable, *type;
+    size_t count, types;
+    uint32_t *state, *derivative; /* value references, in the order of the state vector */
+    size_t states, indicators;
+} fmi_description;
+
+/* Reads the text of modelDescription.xml. 0, or -1 and one line; description_free() in both cases. */
+int fmi_description_read(fmi_description *d, const char *xml, size_t size, char *why, size_t room);
+void fmi_description_free(fmi_description *d);
+
+/* The variable of a name; NULL where there is none. */
+const fmi_variable *fmi_description_find(const fmi_description *d, const char *name, size_t length);
+
+#endif

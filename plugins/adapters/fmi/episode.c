@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* episode.c - episodes of an FMU and their derivatives: see model.h. */
+#include "adapters/fmi/model.h"
+
+enum { BISECTIONS = 60, EVENTS = 100000 };
+static const double TINY = 1e-13; /* relative width of an event in time */
+
+/* ---- values ---- */
+
+/* The piece of an input in the interval that begins at point k. */
+static uint64_t piece_of(const fmu *e, const fmu_decision *q, uint64_t k)
+{
+    return q->first + (q->is_input ? k * q->pieces / e->points : 0);
+}
+
+static int set_inputs(fmu *e, const double *x, uint64_t k)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < e->decisions; i++) {
+        const fmu_decision *q = &e->decision[i];
+        rc = q->is_input ? fmi_set(&e->inst, 1, &q->v->vr, &x[piece_of(e, q, k)]) : 0;
+    }
+    return rc;
+}
+
+/* Starts an episode with x, of which x[but] is replaced by `value` (but = n: none). */
+static int begin(fmu *e, const double *x, uint64_t but, double value, double *next_event)
+{
+    uint32_t vr[FMU_DECISIONS + 256];
+    double v[FMU_DECISIONS + 256];
+    size_t count = 0;
+    for (; count < e->fixed; count++) {
+        vr[count] = e->fixed_vr[count];
+        v[count] = e->fixed_value[count];
+    }
+    for (size_t i = 0; i < e->decisions; i++) {
+        const uint64_t at = piece_of(e, &e->decision[i], 0);
+        vr[count] = e->decision[i].v->vr;
+        v[count++] = at == but ? value : x[at];
+    }
+    return fmi_begin(&e->inst, e->time[0], e->time[e->points], count, vr, v, next_event);
+}
+
+static int get_outputs(fmu *e, uint64_t k)
+{
+    int rc = 0;
+    for (size_t j = 0; rc == 0 && j < e->outputs; j++) {
+        rc = fmi_get(&e->inst, 1, &e->output[j]->vr, &e->y[k * e->outputs + j]);
+    }
+    return rc;
+}
+
+/* ---- model exchange ---- */
+
+static int at_state(fmu *e, double t, const double *x)
+{
+    const int rc = fmi_set_time(&e->inst, t);
+    return rc != 0 ? rc : fmi_set_states(&e->inst, x);
+}
+
+static int slopes(fmu *e, double t, const double *x, double *k)
+{
+    const int rc = at_state(e, t, x);
+    return rc != 0 ? rc : fmi_get_derivatives(&e->inst, k);
+}
+
+static const double REACH[4] = {0, 0.5, 0.5, 1}, SHARE[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+
+/* One step of the classical Runge-Kutta method; the stages X_i stay in e->stage[0 .. 4 n), the slopes behind them. */
+static int step(fmu *e, double t, double h, const double *x, double *out)
+{
+    const size_t n = e->d.states;
+    double *point = e->stage, *slope = e->stage + 4 * n;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < 4; i++) {
+        for (size_t j = 0; j < n; j++) {
+            point[i * n + j] = i == 0 ? x[j] : x[j] + REACH[i] * h * slope[(i - 1) * n + j];
+        }
+        rc = slopes(e, t + REACH[i] * h, point + i * n, slope + i * n);
+    }
+    for (size_t j = 0; rc == 0 && j < n; j++) {
+        out[j] = x[j] + h * (SHARE[0] * slope[j] + SHARE[1] * slope[n + j] + SHARE[2] * slope[2 * n + j] + SHARE[3] * slope[3 * n + j]);
+    }
+    return rc;
+}
+
+static int note_signs(fmu *e)
+{
+    return fmi_get_indicators(&e->inst, e->sign);
+}
+
+/* Steps from (t, x) by h to `out`, where the FMU then is. *crossed: has an indicator changed its sign? */
+static int try_step(fmu *e, double t, double h, const double *x, double *out, int *crossed)
+{
+    double *z = e->sign + e->d.indicators;
+    int rc = step(e, t, h, x, out);
+    rc = rc != 0 ? rc : at_state(e, t + h, out);
+    rc = rc != 0 ? rc : fmi_get_indicators(&e->inst, z);
+    *crossed = 0;
+    for (size_t i = 0; rc == 0 && i < e->d.indicators; i++) {
+        *crossed = *crossed || (z[i] > 0) != (e->sign[i] > 0);
+    }
+    return rc;
+}
+
+static int handle_event(fmu *e, double *x, double *next_event, int *ended)
+{
+    e->events++;
+    if (e->events > EVENTS) {
+        snprintf(e->inst.last, sizeof e->inst.last, "more than %d events in one episode", EVENTS);
+        return 3;
+    }
+    int rc = fmi_event(&e->inst, next_event, ended);
+    rc = rc != 0 ? rc : fmi_get_states(&e->inst, x);
+    return rc != 0 ? rc : note_signs(e);
+}
+
+/* From *t to `end`, through all events between them. */
+static int advance(fmu *e, double *t, double end, double *x, double *next_event, int *ended)
+{
+    double *out = e->stage + 8 * e->d.states;
+    int rc = 0;
+    while (rc == 0 && !*ended && *t < end) {
+        int crossed, event = 0;
+        const int timed = *next_event <= end && *next_event > *t;
+        double h = timed ? *next_event - *t : end - *t, low = 0;
+        rc = try_step(e, *t, h, x, out, &crossed);
+        for (int i = 0; rc == 0 && crossed && i < BISECTIONS && h - low > TINY * fmax(1, fabs(*t)); i++) {
+            int is_late;
+            const double middle = 0.5 * (low + h);
+            rc = try_step(e, *t, middle, x, out, &is_late);
+            low = is_late ? low : middle;
+            h = is_late ? middle : h;
+        }
+        if (rc == 0 && crossed) {
+            int still;
+            rc = try_step(e, *t, h, x, out, &still);
+        }
+        const int last = !crossed && !timed;
+        *t = last ? end : *t + h;
+        memcpy(x, out, e->d.states * sizeof *x);
+        rc = rc != 0 ? rc : fmi_completed(&e->inst, &event, ended);
+        if (rc == 0 && !*ended && (crossed || timed || event)) {
+            rc = handle_event(e, x, next_event, ended);
+        }
+        if (end - *t < TINY * fmax(1, fabs(end))) {
+            *t = end;
+        }
+    }
+    return rc;
+}
+
+static int run_exchange(fmu *e, const double *x, int keep, double next_event, uint64_t *k, int *ended)
+{
+    const size_t n = e->d.states;
+    double *state = e->stage + 9 * n, t = e->time[0];
+    int rc = fmi_get_states(&e->inst, state);
+    rc = rc != 0 ? rc : note_signs(e);
+    for (*k = 0; rc == 0 && !*ended && *k < e->points; ++*k) {
+        const double from = e->time[*k], h = (e->time[*k + 1] - from) / (double)e->substeps;
+        rc = set_inputs(e, x, *k);
+        rc = rc != 0 || *k > 0 ? rc : get_outputs(e, 0);
+        for (uint64_t s = 0; rc == 0 && !*ended && s < e->substeps; s++) {
+            if (keep) {
+                memcpy(e->path + (*k * e->substeps + s) * n, state, n * sizeof *state);
+            }
+            rc = advance(e, &t, s + 1 == e->substeps ? e->time[*k + 1] : from + (double)(s + 1) * h, state, &next_event, ended);
+        }
+        rc = rc != 0 ? rc : get_outputs(e, *k + 1);
+        if (e->kit.host->should_stop(e->kit.host)) {
+            return DS_STOPPED;
+        }
+    }
+    if (rc == 0 && keep) {
+        memcpy(e->path + e->points * e->substeps * n, state, n * sizeof *state);
+    }
+    return rc;
+}
+
+/* ---- co-simulation ---- */
+
+static int run_steps(fmu *e, const double *x, uint64_t *k, int *ended)
+{
+    int rc = set_inputs(e, x, 0);
+    rc = rc != 0 ? rc : get_outputs(e, 0);
+    for (*k = 0; rc == 0 && !*ended && *k < e->points; ++*k) {
+        const double from = e->time[*k], h = (e->time[*k + 1] - from) / (double)e->substeps;
+        rc = set_inputs(e, x, *k);
+        for (uint64_t s = 0; rc == 0 && !*ended && s < e->substeps; s++) {
+            rc = fmi_do_step(&e->inst, from + (double)s * h, h, ended);
+        }
+        rc = rc != 0 ? rc : get_outputs(e, *k + 1);
+        if (e->kit.host->should_stop(e->kit.host)) {
+            return DS_STOPPED;
+        }
+    }
+    return rc;
+}
+
+uint32_t fmu_run(fmu *e, const double *x, int keep)
+{
+    double next_event;
+    uint64_t k = 0;
+    int ended = 0;
+    e->events = 0;
+    e->bad_step = -1;
+    if (begin(e, x, e->kit.n, 0, &next_event) != 0) {
+        return DS_EVAL_INFEASIBLE;
+    }
+    const int rc = e->me ? run_exchange(e, x, keep, next_event, &k, &ended) : run_steps(e, x, &k, &ended);
+    if (rc != 0 || (ended && k < e->points)) {
+        e->bad_step = (int64_t)k;
+        if (rc == 0) {
+            snprintf(e->inst.last, sizeof e->inst.last, "the FMU ended the simulation at t = %g s", e->time[k]);
+        }
+        return DS_EVAL_DIVERGED;
+    }
+    for (size_t i = 0; i < e->fits; i++) {
+        const fmu_fit *f = &e->fit[i];
+        e->r[i] = f->weight * (e->y[f->point * e->outputs + f->output] - f->value);
+        if (!isfinite(e->r[i])) {
+            e->bad_step = (int64_t)f->point;
+            snprintf(e->inst.last, sizeof e->inst.last, "output '%.60s' is %g", e->output[f->output]->name,
+                     e->y[f->point * e->outputs + f->output]);
+            return DS_EVAL_DIVERGED;
+        }
+    }
+    return DS_EVAL_OK;
+}
+
+/* ---- derivatives of the FMU ---- */
+
+/* Both have e->known as knowns: states, then decisions. */
+static size_t knowns(const fmu *e)
+{
+    return e->d.states + e->decisions;
+}
+
+/* out (knowns) = J' seed */
+static int back_product(fmu *e, size_t m, const uint32_t *unknown, const double *seed, double *out)
+{
+    const size_t n = knowns(e);
+    double *unit = e->stage + 16 * e->d.states + 8 * n;
+    int rc = 0;
+    if (e->d.me.adjoint) {
+        return fmi_adjoint(&e->inst, m, unknown, n, e->known, seed, out);
+    }
+    for (size_t j = 0; rc == 0 && j < n; j++) {
+        const double one = 1;
+        rc = fmi_directional(&e->inst, m, unknown, 1, &e->known[j], &one, unit);
+        out[j] = 0;
+        for (size_t i = 0; i < m; i++) {
+            out[j] += unit[i] * seed[i];
+        }
+    }
+    return rc;
+}
+
+/* out (m) = J seed */
+static int fore_product(fmu *e, size_t m, const uint32_t *unknown, const double *seed, double *out)
+{
+    const size_t n = knowns(e);
+    double *row = e->stage + 16 * e->d.states + 8 * n;
+    int rc = 0;
+    if (e->d.me.directional) {
+        return fmi_directional(&e->inst, m, unknown, n, e->known, seed, out);
+    }
+    for (size_t i = 0; rc == 0 && i < m; i++) {
+        const double one = 1;
+        rc = fmi_adjoint(&e->inst, 1, &unknown[i], n, e->known, &one, row);
+        out[i] = 0;
+        for (size_t j = 0; j < n; j++) {
+            out[i] += row[j] * seed[j];
+        }
+    }
+    return rc;
+}
+
+/* The number of the state that a variable is; -1. */
+static long state_of(const fmu *e, const fmi_variable *v)
+{
+    for (size_t i = 0; i < e->d.states; i++) {
+        if (e->d.state[i] == v->vr) {
+            return (long)i;
+        }
+    }
+    return -1;
+}
+
+/* A start value of a state is no known of the equations: it acts through the first state only. */
+static int acts_later(const fmu *e, size_t i)
+{
+    return state_of(e, e->decision[i].v) < 0;
+}
+
+/* The derivatives of the first states, by central differences of the initialisation, which are exact where the states depend
+ * linearly on a start value; its own is 1. */
+static int first_states(fmu *e, const double *x)
+{
+    const size_t n = e->d.states;
+    double *high = e->stage, *low = e->stage + n, next;
+    int rc = 0;
+    memset(e->first, 0, n * e->kit.n * sizeof *e->first);
+    for (size_t i = 0; rc == 0 && i < e->decisions; i++) {
+        const fmu_decision *q = &e->decision[i];
+        const double h = 1e-6 * (q->upper - q->lower), at = x[q->first];
+        const double up = fmin(at + h, q->upper), down = fmax(at - h, q->lower);
+        if (q->is_input || up <= down) {
+            continue;
+        }
+        rc = begin(e, x, q->first, up, &next);
+        rc = rc != 0 ? rc : fmi_get_states(&e->inst, high);
+        rc = rc != 0 ? rc : begin(e, x, q->first, down, &next);
+        rc = rc != 0 ? rc : fmi_get_states(&e->inst, low);
+        for (size_t j = 0; rc == 0 && j < n; j++) {
+            const double slope = (high[j] - low[j]) / (up - down);
+            e->first[j * e->kit.n + q->first] = fabs(slope - 1) < 1e-9 ? 1 : slope;
+        }
+    }
+    return rc;
+}
+
+/* Adds what seeds of the outputs at point k give to the states, and to the decisions in out. */
+static int back_outputs(fmu *e, uint64_t k, const double *w, double *state_bar, double *p_bar)
+{
+    const size_t n = e->d.states;
+    double *got = e->stage + 16 * n;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < e->fits; i++) {
+        const fmu_fit *f = &e->fit[i];
+        const double seed = f->weight * w[i];
+        if (f->point != k || seed == 0) {
+            continue;
+        }
+        const long s = state_of(e, e->output[f->output]);
+        if (s >= 0) {
+            state_bar[s] += seed;
+            continue;
+        }
+        rc = back_product(e, 1, &e->output[f->output]->vr, &seed, got);
+        for (size_t j = 0; rc == 0 && j < n; j++) {
+            state_bar[j] += got[j];
+        }
+        for (size_t j = 0; rc == 0 && j < e->decisions; j++) {
+            p_bar[j] += acts_later(e, j) ? got[n + j] : 0;
+        }
+    }
+    return rc;
+}
+
+/* One step backwards: bar becomes the derivative by the state before it. */
+static int back_step(fmu *e, double t, double h, const double *x, double *bar, double *p_bar)
+{
+    const size_t n = e->d.states;
+    double *got = e->stage + 16 * n, *k_bar = e->stage + 10 * n, *x_bar = e->stage + 11 * n, *sum = e->stage + 12 * n;
+    int rc = step(e, t, h, x, e->stage + 8 * n);
+    memcpy(sum, bar, n * sizeof *bar);
+    for (int i = 3; rc == 0 && i >= 0; i--) {
+        for (size_t j = 0; j < n; j++) {
+            k_bar[j] = h * SHARE[i] * bar[j] + (i < 3 ? REACH[i + 1] * h * x_bar[j] : 0);
+        }
+        rc = at_state(e, t + REACH[i] * h, e->stage + (size_t)i * n);
+        rc = rc != 0 ? rc : back_product(e, n, e->d.derivative, k_bar, got);
+        for (size_t j = 0; rc == 0 && j < n; j++) {
+            x_bar[j] = got[j];
+            sum[j] += got[j];
+        }
+        for (size_t j = 0; rc == 0 && j < e->decisions; j++) {
+            p_bar[j] += acts_later(e, j) ? got[n + j] : 0;
+        }
+    }
+    memcpy(bar, sum, n * sizeof *bar);
+    return rc;
+}
+
+static void give_to_pieces(const fmu *e, uint64_t k, double *p_bar, double *out)
+{
+    for (size_t i = 0; i < e->decisions; i++) {
+        out[piece_of(e, &e->decision[i], k)] += p_bar[i];
+        p_bar[i] = 0;
+    }
+}
+
+/* J' w of an episode without events, whose path is kept. */
+static int sweep_back(fmu *e, const double *x, const double *w, double *out)
+{
+    const size_t n = e->d.states;
+    double *bar = e->stage + 13 * n, *p_bar = e->stage + 16 * n + 2 * knowns(e);
+    memset(out, 0, e->kit.n * sizeof *out);
+    memset(bar, 0, n * sizeof *bar);
+    memset(p_bar, 0, e->decisions * sizeof *p_bar);
+    int rc = 0;
+    for (uint64_t k = e->points; rc == 0 && k-- > 0;) {
+        const double from = e->time[k], h = (e->time[k + 1] - from) / (double)e->substeps;
+        rc = set_inputs(e, x, k);
+        rc = rc != 0 ? rc : at_state(e, e->time[k + 1], e->path + (k + 1) * e->substeps * n);
+        rc = rc != 0 ? rc : back_outputs(e, k + 1, w, bar, p_bar);
+        for (uint64_t s = e->substeps; rc == 0 && s-- > 0;) {
+            rc = back_step(e, from + (double)s * h, s + 1 == e->substeps ? e->time[k + 1] - (from + (double)s * h) : h,
+                           e->path + (k * e->substeps + s) * n, bar, p_bar);
+        }
+        if (rc == 0 && k == 0) {
+            rc = at_state(e, from, e->path);
+            rc = rc != 0 ? rc : back_outputs(e, 0, w, bar, p_bar);
+        }
+        give_to_pieces(e, k, p_bar, out);
+    }
+    double *kept = e->stage + 14 * n;
+    memcpy(kept, bar, n * sizeof *bar);
+    rc = rc != 0 ? rc : first_states(e, x);
+    for (size_t j = 0; rc == 0 && j < n; j++) {
+        for (uint64_t i = 0; i < e->kit.n; i++) {
+            out[i] += e->first[j * e->kit.n + i] * kept[j];
+        }
+    }
+    return rc;
+}
+
+/* The derivatives of the outputs at point k along (dot, v). */
+static int fore_outputs(fmu *e, uint64_t k, const double *seed, double *out)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < e->fits; i++) {
+        const fmu_fit *f = &e->fit[i];
+        const long s = state_of(e, e->output[f->output]);
+        double d = s >= 0 ? seed[s] : 0;
+        if (f->point == k) {
+            rc = s >= 0 ? 0 : fore_product(e, 1, &e->output[f->output]->vr, seed, &d);
+            out[i] = f->weight * d;
+        }
+    }
+    return rc;
+}
+
+/* One step forwards: the first part of seed, the derivative of the state, moves on. */
+static int fore_step(fmu *e, double t, double h, const double *x, double *seed)
+{
+    const size_t n = e->d.states;
+    double *dot = e->stage + 10 * n, *slope = e->stage + 11 * n, *sum = e->stage + 12 * n;
+    int rc = step(e, t, h, x, e->stage + 8 * n);
+    memcpy(dot, seed, n * sizeof *dot);
+    memcpy(sum, seed, n * sizeof *dot);
+    for (size_t i = 0; rc == 0 && i < 4; i++) {
+        for (size_t j = 0; j < n; j++) {
+            seed[j] = i == 0 ? dot[j] : dot[j] + REACH[i] * h * slope[j];
+        }
+        rc = at_state(e, t + REACH[i] * h, e->stage + i * n);
+        rc = rc != 0 ? rc : fore_product(e, n, e->d.derivative, seed, slope);
+        for (size_t j = 0; rc == 0 && j < n; j++) {
+            sum[j] += h * SHARE[i] * slope[j];
+        }
+    }
+    memcpy(seed, sum, n * sizeof *sum);
+    return rc;
+}
+
+/* J v of an episode without events, whose path is kept. */
+static int sweep_fore(fmu *e, const double *x, const double *v, double *out)
+{
+    const size_t n = e->d.states;
+    double *seed = e->stage + 16 * n + 2 * knowns(e), next;
+    int rc = first_states(e, x);
+    rc = rc != 0 ? rc : begin(e, x, e->kit.n, 0, &next);
+    for (size_t j = 0; j < n; j++) {
+        seed[j] = 0;
+        for (uint64_t i = 0; i < e->kit.n; i++) {
+            seed[j] += e->first[j * e->kit.n + i] * v[i];
+        }
+    }
+    for (uint64_t k = 0; rc == 0 && k < e->points; k++) {
+        const double from = e->time[k], h = (e->time[k + 1] - from) / (double)e->substeps;
+        for (size_t i = 0; i < e->decisions; i++) {
+            seed[n + i] = acts_later(e, i) ? v[piece_of(e, &e->decision[i], k)] : 0;
+        }
+        rc = set_inputs(e, x, k);
+        if (rc == 0 && k == 0) {
+            rc = at_state(e, from, e->path);
+            rc = rc != 0 ? rc : fore_outputs(e, 0, seed, out);
+        }
+        for (uint64_t s = 0; rc == 0 && s < e->substeps; s++) {
+            rc = fore_step(e, from + (double)s * h, s + 1 == e->substeps ? e->time[k + 1] - (from + (double)s * h) : h,
+                           e->path + (k * e->substeps + s) * n, seed);
+        }
+        rc = rc != 0 ? rc : at_state(e, e->time[k + 1], e->path + (k + 1) * e->substeps * n);
+        rc = rc != 0 ? rc : fore_outputs(e, k + 1, seed, out);
+    }
+    return rc;
+}
+
+int fmu_try_derivatives(fmu *e, const double *x)
+{
+    const size_t n = e->d.states;
+    double *seed = e->stage + 16 * n + 2 * knowns(e), *got = e->stage + 16 * n, next;
+    for (size_t i = 0; i < knowns(e); i++) {
+        seed[i] = 0;
+    }
+    int rc = begin(e, x, e->kit.n, 0, &next);
+    rc = rc != 0 ? rc : set_inputs(e, x, 0);
+    rc = rc != 0 ? rc : fore_product(e, n, e->d.derivative, seed, e->stage);
+    rc = rc != 0 ? rc : back_product(e, n, e->d.derivative, seed, got);
+    for (size_t j = 0; rc == 0 && j < e->fits; j++) {
+        const fmi_variable *of = e->output[e->fit[j].output];
+        rc = state_of(e, of) >= 0 ? 0 : fore_product(e, 1, &of->vr, seed, e->stage);
+    }
+    return rc == 0;
+}
+
+/* ---- differences ---- */
+
+/* The matrix by central differences, one-sided at a bound. */
+static uint32_t differences(fmu *e, const double *x)
+{
+    const uint64_t n = e->kit.n;
+    double *p = e->at + n, *high = e->at + 2 * n;
+    if (memcmp(e->at, x, n * sizeof *x) == 0) {
+        return DS_EVAL_OK;
+    }
+    e->at[0] = NAN;
+    memcpy(p, x, n * sizeof *p);
+    uint32_t outcome = DS_EVAL_OK;
+    for (size_t d = 0; outcome == DS_EVAL_OK && d < e->decisions; d++) {
+        const fmu_decision *q = &e->decision[d];
+        const double h = 1e-6 * (q->upper - q->lower);
+        for (uint64_t i = q->first; outcome == DS_EVAL_OK && i < q->first + q->pieces; i++) {
+            const double up = fmin(x[i] + h, q->upper), down = fmax(x[i] - h, q->lower);
+            p[i] = up;
+            outcome = fmu_run(e, p, 0);
+            memcpy(high, e->r, e->fits * sizeof *high);
+            p[i] = down;
+            outcome = outcome != DS_EVAL_OK ? outcome : fmu_run(e, p, 0);
+            p[i] = x[i];
+            for (size_t j = 0; outcome == DS_EVAL_OK && j < e->fits; j++) {
+                e->jacobian[j * n + i] = up > down ? (high[j] - e->r[j]) / (up - down) : 0;
+            }
+        }
+    }
+    if (outcome == DS_EVAL_OK) {
+        memcpy(e->at, x, n * sizeof *x);
+    }
+    return outcome;
+}
+
+/* The episode at x once more, with its path: is the way by the FMU's derivatives open? */
+static int exact_at(fmu *e, const double *x)
+{
+    return e->exact && fmu_run(e, x, 1) == DS_EVAL_OK && e->events == 0;
+}
+
+uint32_t fmu_transposed(fmu *e, const double *x, const double *w, double *out, uint32_t *kind)
+{
+    if (exact_at(e, x) && sweep_back(e, x, w, out) == 0) {
+        *kind = DS_GRAD_ADJOINT;
+        return DS_EVAL_OK;
+    }
+    *kind = DS_GRAD_FD;
+    if (differences(e, x) != DS_EVAL_OK) {
+        return DS_EVAL_BAD_GRAD;
+    }
+    for (uint64_t i = 0; i < e->kit.n; i++) {
+        out[i] = 0;
+        for (size_t j = 0; j < e->fits; j++) {
+            out[i] += e->jacobian[j * e->kit.n + i] * w[j];
+        }
+    }
+    return DS_EVAL_OK;
+}
+
+uint32_t fmu_product(fmu *e, const double *x, const double *v, double *out, uint32_t *kind)
+{
+    if (exact_at(e, x) && sweep_fore(e, x, v, out) == 0) {
+        *kind = DS_GRAD_FORWARD;
+        return DS_EVAL_OK;
+    }
+    *kind = DS_GRAD_FD;
+    if (differences(e, x) != DS_EVAL_OK) {
+        return DS_EVAL_BAD_GRAD;
+    }
+    for (size_t j = 0; j < e->fits; j++) {
+        out[j] = 0;
+        for (uint64_t i = 0; i < e->kit.n; i++) {
+            out[j] += e->jacobian[j * e->kit.n + i] * v[i];
+        }
+    }
+    return DS_EVAL_OK;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* instance.c - see instance.h. The types are those of fmi2FunctionTypes.h and fmi3FunctionTypes.h, written from the
+ * standard (FMI 2.0.4, 3.0.2). Terminate is never called: FreeInstance is allowed in every state, and an FMU that hangs in
+ * Terminate then costs nothing. */
+#include "adapters/fmi/instance.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARNING = 1, ERROR = 3, FATAL = 4, EVENT_ROUNDS = 1000 };
+
+typedef struct callbacks2 {
+    void (*logger)(void *env, const char *name, int status, const char *category, const char *message, ...);
+    void *(*allocate)(size_t count, size_t size);
+    void (*release)(void *memory);
+    void (*finished)(void *env, int status);
+    void *env;
+} callbacks2;
+
+typedef struct event2 {
+    int again, ended, nominals, values, next_defined;
+    double next;
+} event2;
+
+typedef void (*log3)(void *env, int status, const char *category, const char *message);
+
+/* The functions of one version; those of the other stay NULL. */
+struct fmi_functions {
+    callbacks2 callbacks;
+    void (*release)(void *);
+    int (*reset)(void *), (*enter_init)(void *), (*exit_init)(void *), (*enter_event)(void *), (*enter_continuous)(void *);
+    int (*set_time)(void *, double), (*set_states)(void *, const double *, size_t), (*get_states)(void *, double *, size_t),
+        (*get_derivatives)(void *, double *, size_t), (*get_indicators)(void *, double *, size_t);
+    /* FMI 2 */
+    void *(*instantiate2)(const char *, int, const char *, const char *, const callbacks2 *, int, int);
+    int (*setup2)(void *, int, double, double, int, double);
+    int (*set2)(void *, const uint32_t *, size_t, const double *), (*get2)(void *, const uint32_t *, size_t, double *);
+    int (*step2)(void *, double, double, int), (*discrete2)(void *, event2 *), (*completed2)(void *, int, int *, int *);
+    int (*directional2)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, double *);
+    /* FMI 3 */
+    void *(*me3)(const char *, const char *, const char *, bool, bool, void *, log3);
+    void *(*cs3)(const char *, const char *, const char *, bool, bool, bool, bool, const uint32_t *, size_t, void *, log3, void *);
+    int (*enter3)(void *, bool, double, double, bool, double);
+    int (*set3)(void *, const uint32_t *, size_t, const double *, size_t), (*get3)(void *, const uint32_t *, size_t, double *, size_t);
+    int (*step3)(void *, double, double, bool, bool *, bool *, bool *, double *);
+    int (*discrete3)(void *, bool *, bool *, bool *, bool *, bool *, double *), (*completed3)(void *, bool, bool *, bool *);
+    int (*directional3)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, size_t, double *, size_t);
+    int (*adjoint3)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, size_t, double *, size_t);
+};
+
+/* ---- messages ---- */
+
+static void keep(fmi_instance *i, int status, const char *text)
+{
+    if (status > WARNING || i->last[0] == '\0') {
+        snprintf(i->last, sizeof i->last, "%s", text);
+    }
+}
+
+__attribute__((format(printf, 5, 6))) static void log_2(void *env, const char *name, int status, const char *category,
+                                                         const char *message, ...)
+{
+    char text[256];
+    va_list more;
+    (void)name, (void)category;
+    va_start(more, message);
+    vsnprintf(text, sizeof text, message, more);
+    va_end(more);
+    keep(env, status, text);
+}
+
+static void log_3(void *env, int status, const char *category, const char *message)
+{
+    (void)category;
+    keep(env, status, message);
+}
+
+static int result(fmi_instance *i, int status, const char *what)
+{
+    if (status <= WARNING) {
+        return 0;
+    }
+    if (i->last[0] == '\0') {
+        snprintf(i->last, sizeof i->last, "%s returned %s", what,
+                 status == FATAL ? "fatal" : status == ERROR ? "error" : "discard");
+    }
+    if (status >= FATAL) {
+        i->component = NULL; /* nothing may be called any more, not even to release it */
+    } else if (status == ERROR && i->component != NULL) {
+        i->f->release(i->component);
+        i->component = NULL;
+    }
+    return status;
+}
+
+/* ---- the library ---- */
+
+typedef struct wanted {
+    const char *name;
+    size_t at;
+    int needed;
+} wanted;
+
+#define AT(field) offsetof(fmi_functions, field)
+
+static const wanted BOTH[] = {{"FreeInstance", AT(release), 1},
+                              {"Reset", AT(reset), 1},
+                              {"ExitInitializationMode", AT(exit_init), 1},
+                              {NULL, 0, 0}};
+static const wanted ME[] = {{"EnterEventMode", AT(enter_event), 1},
+                            {"EnterContinuousTimeMode", AT(enter_continuous), 1},
+                            {"SetTime", AT(set_time), 1},
+                            {"SetContinuousStates", AT(set_states), 1},
+                            {"GetContinuousStates", AT(get_states), 1},
+                            {"GetEventIndicators", AT(get_indicators), 1},
+                            {NULL, 0, 0}};
+static const wanted TWO[] = {{"Instantiate", AT(instantiate2), 1},
+                             {"SetupExperiment", AT(setup2), 1},
+                             {"EnterInitializationMode", AT(enter_init), 1},
+                             {"SetReal", AT(set2), 1},
+                             {"GetReal", AT(get2), 1},
+                             {"GetDirectionalDerivative", AT(directional2), 0},
+                             {NULL, 0, 0}};
+static const wanted TWO_ME[] = {{"NewDiscreteStates", AT(discrete2), 1},
+                                {"CompletedIntegratorStep", AT(completed2), 1},
+                                {"GetDerivatives", AT(get_derivatives), 1},
+                                {NULL, 0, 0}};
+static const wanted TWO_CS[] = {{"DoStep", AT(step2), 1}, {NULL, 0, 0}};
+static const wanted THREE[] = {{"EnterInitializationMode", AT(enter3), 1},
+                               {"SetFloat64", AT(set3), 1},
+                               {"GetFloat64", AT(get3), 1},
+                               {"GetDirectionalDerivative", AT(directional3), 0},
+                               {"GetAdjointDerivative", AT(adjoint3), 0},
+                               {NULL, 0, 0}};
+static const wanted THREE_ME[] = {{"InstantiateModelExchange", AT(me3), 1},
+                                  {"UpdateDiscreteStates", AT(discrete3), 1},
+                                  {"CompletedIntegratorStep", AT(completed3), 1},
+                                  {"GetContinuousStateDerivatives", AT(get_derivatives), 1},
+                                  {NULL, 0, 0}};
+static const wanted THREE_CS[] = {{"InstantiateCoSimulation", AT(cs3), 1}, {"DoStep", AT(step3), 1}, {NULL, 0, 0}};
+
+static int find(fmi_instance *i, const wanted *list, const char *file, char *why, size_t room)
+{
+    for (; list->name != NULL; list++) {
+        char name[64];
+        snprintf(name, sizeof name, "fmi%d%s", i->d->version, list->name);
+        void *at = dlsym(i->library, name);
+        if (at == NULL && list->needed) {
+            snprintf(why, room, "%s: it lacks the function %s", file, name);
+            return -1;
+        }
+        memcpy((char *)i->f + list->at, &at, sizeof at);
+    }
+    return 0;
+}
+
+int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *folder, char *why, size_t room)
+{
+#if defined(__aarch64__)
+    const char *const platform = "aarch64-linux";
+#else
+    const char *const platform = d->version == 2 ? "linux64" : "x86_64-linux";
+#endif
+    char file[1024];
+    const char *id = me ? d->me.id : d->cs.id;
+    *i = (fmi_instance){.d = d, .me = me, .f = calloc(1, sizeof *i->f)};
+    snprintf(i->folder, sizeof i->folder, "%s", folder);
+    snprintf(file, sizeof file, "%s/binaries/%s/%s.so", folder, platform, id);
+    i->library = i->f != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (i->library == NULL) {
+        const char *reason = dlerror();
+        snprintf(why, room, "binaries/%s/%s.so: %s", platform, id, reason != NULL ? reason : "out of memory");
+        return -1;
+    }
+    i->f->callbacks = (callbacks2){.logger = log_2, .allocate = calloc, .release = free, .env = i};
+    const int two = d->version == 2;
+    return find(i, BOTH, id, why, room) != 0 || find(i, two ? TWO : THREE, id, why, room) != 0 ||
+                   (me && find(i, ME, id, why, room) != 0) ||
+                   find(i, me ? (two ? TWO_ME : THREE_ME) : (two ? TWO_CS : THREE_CS), id, why, room) != 0
+               ? -1
+               : 0;
+}
+
+void fmi_unload(fmi_instance *i)
+{
+    if (i->component != NULL) {
+        i->f->release(i->component);
+        i->component = NULL;
+    }
+    if (i->library != NULL) {
+        dlclose(i->library);
+        i->library = NULL;
+    }
+    free(i->f);
+    i->f = NULL;
+}
+
+/* ---- an episode ---- */
+
+static void *instantiate(fmi_instance *i)
+{
+    const fmi_description *d = i->d;
+    char place[600];
+    if (d->version == 2) {
+        snprintf(place, sizeof place, "file://%s/resources", i->folder);
+        return i->f->instantiate2(d->model, i->me ? 0 : 1, d->token, place, &i->f->callbacks, 0, 0);
+    }
+    snprintf(place, sizeof place, "%s/resources/", i->folder);
+    return i->me ? i->f->me3(d->model, d->token, place, false, false, i, log_3)
+                 : i->f->cs3(d->model, d->token, place, false, false, false, false, NULL, 0, i, log_3, NULL);
+}
+
+static int enter_init(fmi_instance *i, double start, double stop)
+{
+    if (i->d->version == 3) {
+        return result(i, i->f->enter3(i->component, false, 0, start, true, stop), "EnterInitializationMode");
+    }
+    const int rc = result(i, i->f->setup2(i->component, 0, 0, start, 1, stop), "SetupExperiment");
+    return rc != 0 ? rc : result(i, i->f->enter_init(i->component), "EnterInitializationMode");
+}
+
+/* Discrete states until they do not change any more, then continuous time. */
+static int settle(fmi_instance *i, double *next_event, int *ended)
+{
+    *next_event = INFINITY;
+    for (int again = 1, round = 0; again;) {
+        bool more = false, end = false, nominals, values, defined = false;
+        double next = INFINITY;
+        event2 e = {.again = 0, .ended = 0};
+        const int rc = i->d->version == 2
+                           ? i->f->discrete2(i->component, &e)
+                           : i->f->discrete3(i->component, &more, &end, &nominals, &values, &defined, &next);
+        if (result(i, rc, "the update of discrete states") != 0) {
+            return rc;
+        }
+        *ended = *ended || end || e.ended;
+        *next_event = defined ? next : e.next_defined ? e.next : (double)INFINITY;
+        again = more || e.again;
+        if (++round > EVENT_ROUNDS) {
+            snprintf(i->last, sizeof i->last, "the discrete states are not stable after %d rounds", EVENT_ROUNDS);
+            return ERROR;
+        }
+    }
+    return result(i, i->f->enter_continuous(i->component), "EnterContinuousTimeMode");
+}
+
+int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr, const double *value, double *next_event)
+{
+    int ended = 0;
+    i->last[0] = '\0';
+    *next_event = INFINITY;
+    if (i->component != NULL && i->f->reset(i->component) > WARNING) {
+        i->f->release(i->component);
+        i->component = NULL;
+    }
+    if (i->component == NULL) {
+        i->component = instantiate(i);
+    }
+    if (i->component == NULL) {
+        if (i->last[0] == '\0') {
+            snprintf(i->last, sizeof i->last, "it cannot be instantiated");
+        }
+        return ERROR;
+    }
+    int rc = count > 0 ? fmi_set(i, count, vr, value) : 0;
+    rc = rc != 0 ? rc : enter_init(i, start, stop);
+    rc = rc != 0 ? rc : result(i, i->f->exit_init(i->component), "ExitInitializationMode");
+    rc = rc != 0 || !i->me ? rc : settle(i, next_event, &ended);
+    return rc;
+}
+
+int fmi_set(fmi_instance *i, size_t count, const uint32_t *vr, const double *value)
+{
+    return result(i, i->d->version == 2 ? i->f->set2(i->component, vr, count, value)
+                                        : i->f->set3(i->component, vr, count, value, count),
+                  "setting values");
+}
+
+int fmi_get(fmi_instance *i, size_t count, const uint32_t *vr, double *value)
+{
+    return result(i, i->d->version == 2 ? i->f->get2(i->component, vr, count, value)
+                                        : i->f->get3(i->component, vr, count, value, count),
+                  "getting values");
+}
+
+int fmi_do_step(fmi_instance *i, double t, double h, int *ended)
+{
+    bool event = false, end = false, early = false;
+    double last = t + h;
+    if (i->d->version == 2) {
+        return result(i, i->f->step2(i->component, t, h, 1), "DoStep");
+    }
+    const int rc = result(i, i->f->step3(i->component, t, h, true, &event, &end, &early, &last), "DoStep");
+    *ended = *ended || end;
+    return rc;
+}
+
+int fmi_set_time(fmi_instance *i, double t)
+{
+    return result(i, i->f->set_time(i->component, t), "SetTime");
+}
+
+int fmi_set_states(fmi_instance *i, const double *x)
+{
+    return i->d->states > 0 ? result(i, i->f->set_states(i->component, x, i->d->states), "SetContinuousStates") : 0;
+}
+
+int fmi_get_states(fmi_instance *i, double *x)
+{
+    return i->d->states > 0 ? result(i, i->f->get_states(i->component, x, i->d->states), "GetContinuousStates") : 0;
+}
+
+int fmi_get_derivatives(fmi_instance *i, double *dx)
+{
+    return i->d->states > 0 ? result(i, i->f->get_derivatives(i->component, dx, i->d->states), "the derivatives") : 0;
+}
+
+int fmi_get_indicators(fmi_instance *i, double *z)
+{
+    return i->d->indicators > 0 ? result(i, i->f->get_indicators(i->component, z, i->d->indicators), "GetEventIndicators") : 0;
+}
+
+int fmi_completed(fmi_instance *i, int *event, int *ended)
+{
+    bool enter = false, end = false;
+    int enter2 = 0, end2 = 0;
+    const int rc = i->d->version == 2 ? i->f->completed2(i->component, 1, &enter2, &end2)
+                                      : i->f->completed3(i->component, true, &enter, &end);
+    *event = enter || enter2;
+    *ended = *ended || end || end2;
+    return result(i, rc, "CompletedIntegratorStep");
+}
+
+int fmi_event(fmi_instance *i, double *next_event, int *ended)
+{
+    const int rc = result(i, i->f->enter_event(i->component), "EnterEventMode");
+    return rc != 0 ? rc : settle(i, next_event, ended);
+}
+
+int fmi_directional(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known, const double *seed, double *out)
+{
+    return result(i, i->d->version == 2
+                         ? (i->f->directional2 != NULL ? i->f->directional2(i->component, unknown, m, known, n, seed, out) : ERROR)
+                     : i->f->directional3 != NULL ? i->f->directional3(i->component, unknown, m, known, n, seed, n, out, m)
+                                                  : ERROR,
+                  "GetDirectionalDerivative");
+}
+
+int fmi_adjoint(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known, const double *seed, double *out)
+{
+    return result(i, i->f->adjoint3 != NULL ? i->f->adjoint3(i->component, unknown, m, known, n, seed, m, out, n) : ERROR,
+                  "GetAdjointDerivative");
+}
