@@ -36,7 +36,8 @@ clean-wheel:
 	rm -rf wheel-stage dist
 clean-local: clean-wheel
 .PHONY: clean-wheel
-EXTRA_DIST += docs/bridges.md python/tests/peer_bridges.py %D%/conda %D%/build_backend.py %D%/make_wheel.py \
+EXTRA_DIST += docs/bridges.md docs/fmi.md tests/plugins/fmu_models.c tests/plugins/make_fmu.py \
+	python/tests/peer_bridges.py %D%/conda %D%/build_backend.py %D%/make_wheel.py \
 	%D%/manylinux.sh pyproject.toml
 EXTRA_DIST += debian/changelog debian/control debian/copyright debian/diffsim-doc.install debian/diffsim-mpi.install \
 	debian/diffsim.install debian/libdiffsim-dev.install debian/libdiffsim1.install debian/libdiffsim1.symbols \

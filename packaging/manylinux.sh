@@ -112,7 +112,7 @@ fontconfig() {
 		--with-default-fonts=/usr/share/fonts --with-cache-dir=/var/cache/fontconfig
 }
 cairo() {
-	gnu --enable-shared --disable-static --enable-xlib=no --enable-xcb=no --enable-xlib-xrender=no --enable-ps=yes --enable-pdf=yes --enable-svg=yes \
+	export ax_cv_c_float_words_bigendian=no && gnu --enable-shared --disable-static --enable-xlib=no --enable-xcb=no --enable-xlib-xrender=no --enable-ps=yes --enable-pdf=yes --enable-svg=yes \
 		--enable-ft=yes --enable-fc=yes --enable-gobject=no --enable-interpreter=no --enable-script=no --enable-trace=no \
 		--enable-gtk-doc=no --disable-valgrind --enable-full-testing=no
 }

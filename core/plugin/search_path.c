@@ -398,11 +398,40 @@ static int find_in(const char *folder, const char *id, char file[PATH_MAX])
     return 0;
 }
 
+/* py:NAME is a class of the Python package that belongs to the adapter: around it in a wheel, in a build tree, in an
+ * installation (plugins/adapters/python/child.c looks for the package in the same way). */
+static int find_bundled(const char *name, ds_plugin_file *out, ds_error *e)
+{
+    static const char *const below[] = {"", "/python", "/share/diffsim/python", "/lib/python3/dist-packages"};
+    static const char peers[] = "/diffsim/bridges/plugins/peers.py";
+    char adapter[PATH_MAX], up[PATH_MAX], file[PATH_MAX];
+    if (!ds_plugin_adapter("py", adapter) || realpath(adapter, up) == NULL) {
+        return ds_fail(e, DS_EXIT_PLUGIN, "%s: the adapter py is not on the plugin path", name);
+    }
+    for (char *slash = strrchr(up, '/'); slash != NULL; slash = strrchr(up, '/')) {
+        *slash = '\0';
+        for (size_t k = 0; k < sizeof below / sizeof below[0]; k++) {
+            if ((size_t)snprintf(file, sizeof file, "%s%s%s", up, below[k], peers) < sizeof file &&
+                access(file, R_OK) == 0 &&
+                (size_t)snprintf(file, sizeof file, "%s%s%s%s", up, below[k], peers, name + 2) < sizeof file) {
+                return ds_plugin_file_of(file, out, e);
+            }
+        }
+    }
+    return ds_fail(e, DS_EXIT_PLUGIN,
+                   "%s: the package diffsim of Python is not where this dshost is installed: install it there "
+                   "(Debian: python3-diffsim)",
+                   name);
+}
+
 int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_error *e)
 {
     char id[64], file[PATH_MAX];
     ds_object_path o;
     int rc = 0;
+    if (strncmp(name, "py:", 3) == 0) {
+        return find_bundled(name, out, e);
+    }
     size_t n = stem(name) > 0 ? stem(name) : strlen(name);
     const int adapted = ds_plugin_adapted(name, &o);
     /* A file of another language may lie in the current folder, as in `python3 my_env.py`. */

@@ -12,6 +12,7 @@ import inspect
 import os
 import re
 import shutil
+import sys
 import tempfile
 import threading
 
@@ -71,6 +72,9 @@ def as_file(what) -> str:
     """FILE.py:NAME for a class, an instance or a function of this program."""
     cls = what if isinstance(what, type) or inspect.isfunction(what) else type(what)
     name = name_of(what)
+    source = getattr(what, "diffsim_source", None)
+    if isinstance(source, str) and isinstance(what, type):  # it says itself how a file makes it
+        return _written(f"import sys\nsys.path += [p for p in {_search_path()!r} if p not in sys.path]\n{source}", name)
     try:
         import cloudpickle
     except ImportError:
@@ -86,11 +90,19 @@ def as_file(what) -> str:
     except Exception as e:
         raise PluginError(f"{name} cannot be sent to a worker ({type(e).__name__}: {e}): write it to a file") from None
     import base64
-    import sys
 
-    text = _MODULE.format(name=name, data=base64.b64encode(data), path=[os.path.abspath(p or ".") for p in sys.path])
+    text = _MODULE.format(name=name, data=base64.b64encode(data), path=_search_path())
     if what is not cls:
         text += _OF_INSTANCE.format(name=name)
+    return _written(text, name)
+
+
+def _search_path() -> list:
+    return [os.path.abspath(p or ".") for p in sys.path]
+
+
+def _written(text, name) -> str:
+    """FILE.py:NAME of a file with this text."""
     folder = os.path.join(_folder(), hashlib.sha256(text.encode()).hexdigest()[:12])
     os.makedirs(folder, exist_ok=True)
     file = os.path.join(folder, f"{name}.py")

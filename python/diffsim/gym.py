@@ -339,3 +339,92 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
 
 register()
+
+
+# ---- the other direction: environments of Gymnasium as environments of diffsim ----
+
+
+class Task:
+    """An environment of Gymnasium: its variables are the actions of all steps, and its loss is minus the sum of the rewards;
+    stepwise control plays it step by step.
+
+    A Box has its bounds. A choice of n (Discrete, MultiDiscrete) is a number from 0 to n, rounded down; MultiBinary one from 0
+    to 2. Observations of every kind become one row of numbers. Each episode begins with ``reset(seed=0)``."""
+
+    horizon = 0
+    time_limit = True
+    version = "1"
+    license = "unstated"
+
+    def __init__(self, id: str = "Pendulum-v1", steps: int = 0, **more):
+        self._env = gymnasium.make(id, **more)
+        spec = self._env.spec
+        self.horizon = steps or (spec.max_episode_steps if spec is not None else 0) or 0
+        if self.horizon < 1:
+            self._env.close()
+            raise UsageError(f"{id} has no limit of steps: say how many an episode has, steps=200")
+        self._space = self._env.action_space
+        self.lower, self.upper, self._kind = _bounds(self._space, id)
+        self.dt = float(getattr(self._env.unwrapped, "dt", 0) or 0)
+        if not 0 <= self.dt < float("inf"):
+            self.dt = 0.0
+
+    def _action(self, values):
+        if self._kind == "box":
+            return np.asarray(values, self._space.dtype).reshape(self._space.shape)
+        whole = np.minimum(np.floor(values), np.asarray(self.upper) - 1).astype(np.int64)
+        if self._kind == "one":
+            return int(whole[0] + self._space.start)
+        start = getattr(self._space, "start", 0)
+        return (whole.reshape(self._space.shape) + start).astype(self._space.dtype)
+
+    def _observation(self, obs):
+        space = self._env.observation_space
+        if isinstance(space, gymnasium.spaces.Box):
+            return np.asarray(obs, float).ravel()
+        return np.asarray(gymnasium.spaces.flatten(space, obs), float).ravel()
+
+    def reset(self, seed=0):
+        obs, info = self._env.reset(seed=int(seed) % 2**32)
+        return self._observation(obs), info
+
+    def step(self, values):
+        obs, reward, terminated, truncated, info = self._env.step(self._action(np.asarray(values, float).ravel()))
+        return self._observation(obs), float(reward), bool(terminated), bool(truncated), info
+
+
+def _bounds(space, id):
+    """(lower, upper, kind) of the numbers of an action."""
+    spaces = gymnasium.spaces
+    if isinstance(space, spaces.Box):
+        low, high = (np.asarray(v, float).ravel() for v in (space.low, space.high))
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise UsageError(f"{id}: its actions have no bounds; wrap it with gymnasium.wrappers.RescaleAction or ClipAction first")
+        return low.tolist(), high.tolist(), "box"
+    if isinstance(space, spaces.Discrete):
+        return [0.0], [float(space.n)], "one"
+    if isinstance(space, (spaces.MultiDiscrete, spaces.MultiBinary)):
+        n = np.asarray(getattr(space, "nvec", 2), float)
+        n = np.broadcast_to(n, space.shape).ravel()
+        return [0.0] * n.size, n.tolist(), "many"
+    raise UnsupportedError(f"{id}: its actions are a {type(space).__name__}: Box, Discrete, MultiDiscrete and MultiBinary are possible")
+
+
+def as_environment(id, *, steps: int = 0, name: str | None = None, **more):
+    """A class of an environment of Gymnasium, for :func:`diffsim.make`, ``minimize()``, and, as a name in a file, dshost:
+
+        diffsim.minimize(diffsim.gym.as_environment("Hopper-v5"), "cmaes", 100)
+        hopper = diffsim.gym.as_environment("Hopper-v5")        # in tasks.py: dshost --env tasks.py:hopper
+
+    ``steps``: of an episode; 0 = its own limit. ``more`` are arguments of ``gymnasium.make()``."""
+    if not isinstance(id, str):
+        raise TypeError(f"id is {shown(id)}: expected the id of an environment of Gymnasium")
+    steps = whole(steps, "steps", 0, 2**31)
+    called = name or "".join(c if c.isalnum() else "_" for c in id).strip("_")
+
+    def begin(self):
+        Task.__init__(self, id, steps, **more)
+
+    source = f"from diffsim.gym import as_environment\n{called} = as_environment({id!r}, steps={steps}, name={called!r}, **{more!r})\n"
+    body = {"__init__": begin, "__doc__": f"{id} of Gymnasium.", "__module__": __name__, "diffsim_source": source}
+    return type(called, (Task,), body)

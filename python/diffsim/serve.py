@@ -58,7 +58,7 @@ BATCH_LOSS, BATCH_GRADIENT = 1, 2
 OK, STOPPED, E_NOMEM, E_UNSUPPORTED = 0, 1, -3, -5
 WANT_GRAD, WANT_SCENE = 1, 2
 EVAL_OK, EVAL_BAD_GRAD, EVAL_DIVERGED, EVAL_INFEASIBLE = 0, 1, 2, 3
-GRAD_ADJOINT = 1
+GRAD_ADJOINT, GRAD_FD = 1, 3
 ENV, OPTIMIZER = 1, 2
 FLAG_GRADIENT, FLAG_STOCHASTIC, FLAG_OWN_PROCESS, FLAG_INEXACT, FLAG_GRADIENT_HOLES = 1, 2, 4, 8, 16
 FLAG_USES_BUDGET = 4
@@ -596,7 +596,7 @@ class Server:
             if g.shape != (self.n,):
                 raise Refused(f"loss_and_grad(x) returned a gradient of shape {g.shape}, expected ({self.n},)")
             self.g[:] = g
-            h.grad_kind = GRAD_ADJOINT
+            h.grad_kind = GRAD_FD if getattr(self.instance, "approximate", False) else GRAD_ADJOINT
         if h.asks and h.outcome == EVAL_OK:
             self.answer_questions(x)
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WARNING = 1, ERROR = 3, FATAL = 4, EVENT_ROUNDS = 1000 };
 
@@ -172,10 +173,14 @@ int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *fold
     *i = (fmi_instance){.d = d, .me = me, .f = calloc(1, sizeof *i->f)};
     snprintf(i->folder, sizeof i->folder, "%s", folder);
     snprintf(file, sizeof file, "%s/binaries/%s/%s.so", folder, platform, id);
+    if (access(file, F_OK) != 0) {
+        snprintf(why, room, "binaries/%s/%s.so is not in it: this FMU was made for other machines", platform, id);
+        return -1;
+    }
     i->library = i->f != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (i->library == NULL) {
-        const char *reason = dlerror();
-        snprintf(why, room, "binaries/%s/%s.so: %s", platform, id, reason != NULL ? reason : "out of memory");
+        const char *reason = dlerror(), *after = reason != NULL ? strstr(reason, ".so: ") : NULL;
+        snprintf(why, room, "binaries/%s/%s.so: %s", platform, id, after != NULL ? after + 5 : reason != NULL ? reason : "out of memory");
         return -1;
     }
     i->f->callbacks = (callbacks2){.logger = log_2, .allocate = calloc, .release = free, .env = i};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task.c - see task.h. Lists are words divided by blanks, NAME=..., because names of FMUs may contain commas. */
+/* task.c - see task.h. Lists are words divided by blanks, NAME=..., because names of FMUs may contain commas; a name with blanks
+ * stands in double quotes. */
 #include "adapters/fmi/task.h"
 
 #include <errno.h>
@@ -18,8 +19,8 @@ const ds_param *const fmu_params[] = {
     DS_TEXT("minimize", "", "The output whose final value is the loss."),
     DS_TEXT("weights", "", "Factors of the differences, NAME=FACTOR, divided by blanks; 1 where not named."),
     DS_REAL("stop", "0", 0, 1e12, "s", "Length of an episode; 0 = as the FMU says, else 1. A recording says it itself."),
-    DS_INT("points", "100", 1, 1000000, "", "Communication points of an episode without a recording."),
-    DS_INT("substeps", "0", 0, 100000, "", "Steps between two points; 0 = 10 for model exchange, 1 for co-simulation."),
+    DS_INT("points", "100", 1, 100000, "", "Communication points of an episode without a recording."),
+    DS_INT("substeps", "0", 0, 1000, "", "Steps between two points; 0 = 10 for model exchange, 1 for co-simulation."),
     DS_ENUM("interface", "auto", INTERFACES, "auto = model exchange where it has derivatives, else co-simulation."),
     DS_ENUM("gradient", "auto", GRADIENTS, "auto = by the FMU's derivatives where it offers them, else by differences."),
     NULL};
@@ -30,17 +31,19 @@ const ds_param *const fmu_params[] = {
 static int next_word(const char **at, const char **name, size_t *length, const char **value)
 {
     const char *p = *at + strspn(*at, " \t\n");
-    const size_t all = strcspn(p, " \t\n");
+    const int quoted = *p == '"';
+    const size_t first = quoted ? 1 + strcspn(p + 1, "\"") : 0, all = first + strcspn(p + first, " \t\n");
     if (all == 0) {
         return 0;
     }
     const char *equal = p + all;
-    while (equal > p && *equal != '=') {
+    while (equal > p + first && *equal != '=') {
         equal--;
     }
-    *name = p;
-    *length = equal > p ? (size_t)(equal - p) : all;
-    *value = equal > p ? equal + 1 : NULL;
+    const int has_value = *equal == '=' && equal > p;
+    *name = p + quoted;
+    *length = quoted ? first - 1 : has_value ? (size_t)(equal - p) : all;
+    *value = has_value ? equal + 1 : NULL;
     *at = p + all;
     return 1;
 }

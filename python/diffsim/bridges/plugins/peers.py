@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers of other libraries as plugins of dshost: the same budget, record, resume and statistics as ours.
+"""Optimizers of other libraries, and environments of Gymnasium, as plugins of dshost: the same budget, record, resume and
+statistics as ours.
 
-    dshost --env pinball --opt $(python3 -c 'import diffsim.bridges as b; print(b.peers())'):Pycma --budget 300
+    dshost --env pinball --opt py:pycma --budget 300
+    dshost --env py:gymnasium --set env.id=Hopper-v5 --opt racer
 
 All of them search in units of the box, from the start point of the environment, with seeds that follow from
 the run's seed, so that the same seed gives the same search and a run can be resumed. Their libraries are
@@ -152,3 +154,32 @@ class SciPy(_Peer):
                               bounds=optimize.Bounds(0.0, 1.0))
             start = objective.rng("restart", restart).random(n)
             restart += 1
+
+
+class Gymnasium:
+    """An environment of Gymnasium, by its id; the loss is minus the sum of the rewards."""
+
+    version = "1"
+    citation = "M. Towers et al.: Gymnasium, 2024"
+    horizon, time_limit = 1, True  # of the class; instances have their own
+
+    def __init__(
+        self,
+        id: Annotated[str, Text("Its id, such as Pendulum-v1, CartPole-v1 or Hopper-v5.")] = "Pendulum-v1",
+        steps: Annotated[int, Int(0, 10**6, "", "Steps of an episode; 0 = the limit of the environment.")] = 0,
+    ):
+        from diffsim.gym import as_environment
+
+        self._task = as_environment(id, steps=steps)()
+        self.horizon, self.lower, self.upper, self.dt = (getattr(self._task, k) for k in ("horizon", "lower", "upper", "dt"))
+        self.reset, self.step = self._task.reset, self._task.step
+
+    def reset(self):
+        """Replaced by that of the instance."""
+
+    def step(self, action):
+        """Replaced by that of the instance."""
+
+
+# As `py:NAME` names them.
+pycma, nevergrad, optuna, scipy, gymnasium = Pycma, Nevergrad, Optuna, SciPy, Gymnasium
