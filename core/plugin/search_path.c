@@ -404,8 +404,8 @@ static int find_bundled(const char *name, ds_plugin_file *out, ds_error *e)
 {
     static const char *const below[] = {"", "/python", "/share/diffsim/python", "/lib/python3/dist-packages"};
     static const char peers[] = "/diffsim/bridges/plugins/peers.py";
-    char adapter[PATH_MAX], up[PATH_MAX], file[PATH_MAX];
-    if (!ds_plugin_adapter("py", adapter) || realpath(adapter, up) == NULL) {
+    char own[PATH_MAX], up[PATH_MAX], file[PATH_MAX];
+    if (!ds_plugin_adapter("py", own) || realpath(own, up) == NULL) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the adapter py is not on the plugin path", name);
     }
     for (char *slash = strrchr(up, '/'); slash != NULL; slash = strrchr(up, '/')) {
@@ -413,15 +413,17 @@ static int find_bundled(const char *name, ds_plugin_file *out, ds_error *e)
         for (size_t k = 0; k < sizeof below / sizeof below[0]; k++) {
             if ((size_t)snprintf(file, sizeof file, "%s%s%s", up, below[k], peers) < sizeof file &&
                 access(file, R_OK) == 0 &&
-                (size_t)snprintf(file, sizeof file, "%s%s%s%s", up, below[k], peers, name + 2) < sizeof file) {
+                (size_t)snprintf(file, sizeof file, "%s%s%s%s", up, below[k], peers, name + 2) <
+                    sizeof file) {
                 return ds_plugin_file_of(file, out, e);
             }
         }
     }
-    return ds_fail(e, DS_EXIT_PLUGIN,
-                   "%s: the package diffsim of Python is not where this dshost is installed: install it there "
-                   "(Debian: python3-diffsim)",
-                   name);
+    return ds_fail(
+        e, DS_EXIT_PLUGIN,
+        "%s: the package diffsim of Python is not where this dshost is installed: install it there "
+        "(Debian: python3-diffsim)",
+        name);
 }
 
 int ds_plugin_find(const char *name, uint32_t kind, ds_plugin_file *out, ds_error *e)

@@ -42,10 +42,12 @@ static ds_status open_library(fmu *e, const archive *a)
 {
     char why[400] = "";
     const char *tmp = getenv("TMPDIR");
-    snprintf(e->folder, sizeof e->folder, "%.200s/diffsim-fmu-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    snprintf(e->folder, sizeof e->folder, "%.200s/diffsim-fmu-XXXXXX",
+             tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
     if (mkdtemp(e->folder) == NULL) {
         e->folder[0] = '\0';
-        return ds_host_fail(e->kit.host, DS_E_IO, "no folder for the FMU in %.200s", tmp != NULL ? tmp : "/tmp");
+        return ds_host_fail(e->kit.host, DS_E_IO, "no folder for the FMU in %.200s",
+                            tmp != NULL ? tmp : "/tmp");
     }
     const int resources = archive_extract(a, "resources/", e->folder, why, sizeof why);
     if (resources < 0 || archive_extract(a, "binaries/", e->folder, why, sizeof why) < 0 ||
@@ -114,8 +116,10 @@ static ds_status fmu_allocate(void *self)
     }
     if (e->exact && !fmu_try_derivatives(e, e->at)) {
         e->exact = 0;
-        ds_host_say(e->kit.host, DS_LOG_WARNING, "%.60s: its derivatives are not there for what is varied (%.100s): gradients are differences",
-                    e->d.model, e->inst.last);
+        ds_host_say(
+            e->kit.host, DS_LOG_WARNING,
+            "%.60s: its derivatives are not there for what is varied (%.100s): gradients are differences",
+            e->d.model, e->inst.last);
     }
     e->at[0] = NAN;
     return DS_OK;
@@ -331,11 +335,16 @@ static void list(const fmi_description *d, int which, const char *title, char *o
     int count = 0;
     for (size_t i = 0; i < d->count; i++) {
         const fmi_variable *v = &d->variable[i];
-        const int is = which == FMI_LOCAL ? v->exact && v->causality != FMI_PARAMETER : (int)v->causality == which;
+        const int is =
+            which == FMI_LOCAL ? v->exact && v->causality != FMI_PARAMETER : (int)v->causality == which;
         if (!is || v->type != FMI_REAL || v->is_array || v->constant) {
             continue;
         }
-        append(out, room, "%s%s", count == 0 ? title : count < LISTED ? ", " : "", count < LISTED ? v->name : "");
+        append(out, room, "%s%s",
+               count == 0       ? title
+               : count < LISTED ? ", "
+                                : "",
+               count < LISTED ? v->name : "");
         if (count < LISTED && v->unit != NULL) {
             append(out, room, " [%s]", v->unit);
         }
@@ -365,9 +374,13 @@ static void describe(model *m, const fmi_description *d, const archive *a)
     }
     snprintf(m->version, sizeof m->version, "FMI %d (%08x)", d->version, sum);
     snprintf(m->summary, sizeof m->summary, "%.100s", d->text[0] != '\0' ? d->text : d->model);
-    snprintf(m->description, sizeof m->description, "Interfaces: %s%s%s. Derivatives: %s.\n", d->me.id[0] != '\0' ? "model exchange" : "",
-             d->me.id[0] != '\0' && d->cs.id[0] != '\0' ? ", " : "", d->cs.id[0] != '\0' ? "co-simulation" : "",
-             d->me.adjoint ? "adjoint" : d->me.directional ? "directional" : "by differences");
+    snprintf(m->description, sizeof m->description, "Interfaces: %s%s%s. Derivatives: %s.\n",
+             d->me.id[0] != '\0' ? "model exchange" : "",
+             d->me.id[0] != '\0' && d->cs.id[0] != '\0' ? ", " : "",
+             d->cs.id[0] != '\0' ? "co-simulation" : "",
+             d->me.adjoint       ? "adjoint"
+             : d->me.directional ? "directional"
+                                 : "by differences");
     list(d, FMI_PARAMETER, "Parameters: ", m->description, sizeof m->description);
     list(d, FMI_LOCAL, "Start values: ", m->description, sizeof m->description);
     list(d, FMI_INPUT, "Inputs: ", m->description, sizeof m->description);

@@ -94,10 +94,10 @@ static void bounce(model *m)
 
 static double *place(model *m, uint32_t vr)
 {
-    return vr < STATES                                             ? &m->x[vr]
-           : vr >= PARAMETER && vr < PARAMETER + PARAMETERS        ? &m->p[vr - PARAMETER]
-           : vr == FORCE                                           ? &m->u
-                                                                   : NULL;
+    return vr < STATES                                      ? &m->x[vr]
+           : vr >= PARAMETER && vr < PARAMETER + PARAMETERS ? &m->p[vr - PARAMETER]
+           : vr == FORCE                                    ? &m->u
+                                                            : NULL;
 }
 
 static int get(model *m, const uint32_t *vr, size_t n, double *out)
@@ -141,8 +141,8 @@ static size_t column_of(uint32_t vr)
     return vr < STATES ? vr : vr == FORCE ? STATES + PARAMETERS : STATES + vr - PARAMETER;
 }
 
-static int products(model *m, const uint32_t *unknown, size_t rows, const uint32_t *known, size_t columns, const double *seed, double *out,
-                    int transposed)
+static int products(model *m, const uint32_t *unknown, size_t rows, const uint32_t *known, size_t columns,
+                    const double *seed, double *out, int transposed)
 {
     double j[STATES + 1][KNOWNS];
     jacobian(m, j);
@@ -271,8 +271,10 @@ typedef struct event2 {
     int again, ended, nominals, values, next_defined;
     double next;
 } event2;
-API void *fmi2Instantiate(const char *name, int type, const char *token, const char *place, const void *calls, int a, int b);
-API void *fmi2Instantiate(const char *name, int type, const char *token, const char *place, const void *calls, int a, int b)
+API void *fmi2Instantiate(const char *name, int type, const char *token, const char *place, const void *calls,
+                          int a, int b);
+API void *fmi2Instantiate(const char *name, int type, const char *token, const char *place, const void *calls,
+                          int a, int b)
 {
     (void)name, (void)type, (void)place, (void)calls, (void)a, (void)b;
     return make(token);
@@ -301,8 +303,10 @@ API int fmi2GetDerivatives(void *c, double *dx, size_t n)
     slopes(c, ((model *)c)->x, dx);
     return n == STATES ? 0 : 3;
 }
-API int fmi2GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n, const double *s, double *out);
-API int fmi2GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n, const double *s, double *out)
+API int fmi2GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
+                                     const double *s, double *out);
+API int fmi2GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
+                                     const double *s, double *out)
 {
     return products(c, u, m, k, n, s, out, 0);
 }
@@ -327,18 +331,23 @@ API int fmi2DoStep(void *c, double t, double h, int a)
     return do_step(c, h);
 }
 #else
-API void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *place, bool a, bool b, void *env, void *log);
-API void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *place, bool a, bool b, void *env, void *log)
+API void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *place, bool a, bool b,
+                                       void *env, void *log);
+API void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *place, bool a, bool b,
+                                       void *env, void *log)
 {
     (void)name, (void)place, (void)a, (void)b, (void)env, (void)log;
     return make(token);
 }
-API void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *place, bool a, bool b, bool d, bool e,
-                                      const uint32_t *vr, size_t n, void *env, void *log, void *update);
-API void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *place, bool a, bool b, bool d, bool e,
-                                      const uint32_t *vr, size_t n, void *env, void *log, void *update)
+API void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *place, bool a, bool b,
+                                      bool d, bool e, const uint32_t *vr, size_t n, void *env, void *log,
+                                      void *update);
+API void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *place, bool a, bool b,
+                                      bool d, bool e, const uint32_t *vr, size_t n, void *env, void *log,
+                                      void *update)
 {
-    (void)name, (void)place, (void)a, (void)b, (void)d, (void)e, (void)vr, (void)n, (void)env, (void)log, (void)update;
+    (void)name, (void)place, (void)a, (void)b, (void)d, (void)e, (void)vr, (void)n, (void)env, (void)log,
+        (void)update;
     return make(token);
 }
 API int fmi3EnterInitializationMode(void *c, bool a, double b, double t, bool d, double e);
@@ -364,22 +373,24 @@ API int fmi3GetContinuousStateDerivatives(void *c, double *dx, size_t n)
     slopes(c, ((model *)c)->x, dx);
     return n == STATES ? 0 : 3;
 }
-API int fmi3GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n, const double *s, size_t a, double *out,
-                                     size_t b);
-API int fmi3GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n, const double *s, size_t a, double *out,
-                                     size_t b)
+API int fmi3GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
+                                     const double *s, size_t a, double *out, size_t b);
+API int fmi3GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
+                                     const double *s, size_t a, double *out, size_t b)
 {
     return a == n && b == m ? products(c, u, m, k, n, s, out, 0) : 3;
 }
-API int fmi3GetAdjointDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n, const double *s, size_t a, double *out,
-                                 size_t b);
-API int fmi3GetAdjointDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n, const double *s, size_t a, double *out,
-                                 size_t b)
+API int fmi3GetAdjointDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
+                                 const double *s, size_t a, double *out, size_t b);
+API int fmi3GetAdjointDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
+                                 const double *s, size_t a, double *out, size_t b)
 {
     return a == m && b == n ? products(c, u, m, k, n, s, out, 1) : 3;
 }
-API int fmi3UpdateDiscreteStates(void *c, bool *again, bool *ended, bool *nominals, bool *values, bool *defined, double *next);
-API int fmi3UpdateDiscreteStates(void *c, bool *again, bool *ended, bool *nominals, bool *values, bool *defined, double *next)
+API int fmi3UpdateDiscreteStates(void *c, bool *again, bool *ended, bool *nominals, bool *values,
+                                 bool *defined, double *next);
+API int fmi3UpdateDiscreteStates(void *c, bool *again, bool *ended, bool *nominals, bool *values,
+                                 bool *defined, double *next)
 {
     bounce(c);
     *again = *ended = *nominals = *defined = false;

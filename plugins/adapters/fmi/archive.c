@@ -94,8 +94,8 @@ static int check_entries(const archive *a, const char *path, char *why, size_t r
         }
         if ((e.flags & ENCRYPTED) != 0 || (e.method != STORED && e.method != DEFLATED) || e.size > LARGEST ||
             e.packed > LARGEST) {
-            snprintf(why, room, "%s: '%.100s' in it is encrypted, packed by method %u, or larger than 2 GiB", path,
-                     e.name, e.method);
+            snprintf(why, room, "%s: '%.100s' in it is encrypted, packed by method %u, or larger than 2 GiB",
+                     path, e.name, e.method);
             return -1;
         }
     }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 typedef struct reader {
     fmi_description *d;
     XML_Parser parser;
@@ -24,8 +23,8 @@ typedef struct reader {
 static void fail(reader *r, const char *what, const char *value)
 {
     if (!r->failed) {
-        snprintf(r->why, r->room, "modelDescription.xml:%lu: %s%.100s", (unsigned long)XML_GetCurrentLineNumber(r->parser),
-                 what, value);
+        snprintf(r->why, r->room, "modelDescription.xml:%lu: %s%.100s",
+                 (unsigned long)XML_GetCurrentLineNumber(r->parser), what, value);
         r->failed = 1;
         XML_StopParser(r->parser, XML_FALSE);
     }
@@ -104,8 +103,12 @@ static enum fmi_causality causality_of(const char *text)
     static const struct {
         const char *text;
         enum fmi_causality is;
-    } known[] = {{"parameter", FMI_PARAMETER}, {"calculatedParameter", FMI_CALCULATED}, {"input", FMI_INPUT},
-                 {"output", FMI_OUTPUT},       {"independent", FMI_INDEPENDENT},        {"structuralParameter", FMI_CALCULATED}};
+    } known[] = {{"parameter", FMI_PARAMETER},
+                 {"calculatedParameter", FMI_CALCULATED},
+                 {"input", FMI_INPUT},
+                 {"output", FMI_OUTPUT},
+                 {"independent", FMI_INDEPENDENT},
+                 {"structuralParameter", FMI_CALCULATED}};
     for (size_t i = 0; text != NULL && i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(text, known[i].text) == 0) {
             return known[i].is;
@@ -151,7 +154,8 @@ static void read_real(reader *r, fmi_variable *v, const char **pairs, enum fmi_t
 static void read_interface(fmi_interface *f, const char **pairs, int version)
 {
     put(f->id, sizeof f->id, attribute(pairs, "modelIdentifier"));
-    f->directional = is_true(pairs, version == 2 ? "providesDirectionalDerivative" : "providesDirectionalDerivatives");
+    f->directional =
+        is_true(pairs, version == 2 ? "providesDirectionalDerivative" : "providesDirectionalDerivatives");
     f->adjoint = version == 3 && is_true(pairs, "providesAdjointDerivatives");
     f->fixed_step = !is_true(pairs, "canHandleVariableCommunicationStepSize");
     f->needs_tool = is_true(pairs, "needsExecutionTool");
@@ -161,7 +165,9 @@ static void read_root(reader *r, const char **pairs)
 {
     fmi_description *d = r->d;
     const char *version = attribute(pairs, "fmiVersion"), *token = attribute(pairs, "guid");
-    d->version = version != NULL && strncmp(version, "2.", 2) == 0 ? 2 : version != NULL && strncmp(version, "3.", 2) == 0 ? 3 : 0;
+    d->version = version != NULL && strncmp(version, "2.", 2) == 0   ? 2
+                 : version != NULL && strncmp(version, "3.", 2) == 0 ? 3
+                                                                     : 0;
     if (d->version == 0) {
         fail(r, "fmiVersion is not 2.0 or 3.0: ", version != NULL ? version : "none");
     }
@@ -295,7 +301,9 @@ static int find_states(reader *r)
         }
         if (of == NULL || !of->is_derivative || of->is_array ||
             (d->version == 2 && (of->derivative_of < 1 || of->derivative_of > d->count))) {
-            snprintf(r->why, r->room, "modelDescription.xml: derivative %u of ModelStructure is not the derivative of a scalar variable",
+            snprintf(r->why, r->room,
+                     "modelDescription.xml: derivative %u of ModelStructure is not the derivative of a "
+                     "scalar variable",
                      r->known[i]);
             return -1;
         }

@@ -79,7 +79,8 @@ static int step(fmu *e, double t, double h, const double *x, double *out)
         rc = slopes(e, t + REACH[i] * h, point + i * n, slope + i * n);
     }
     for (size_t j = 0; rc == 0 && j < n; j++) {
-        out[j] = x[j] + h * (SHARE[0] * slope[j] + SHARE[1] * slope[n + j] + SHARE[2] * slope[2 * n + j] + SHARE[3] * slope[3 * n + j]);
+        out[j] = x[j] + h * (SHARE[0] * slope[j] + SHARE[1] * slope[n + j] + SHARE[2] * slope[2 * n + j] +
+                             SHARE[3] * slope[3 * n + j]);
     }
     return rc;
 }
@@ -164,7 +165,8 @@ static int run_exchange(fmu *e, const double *x, int keep, double next_event, ui
             if (keep) {
                 memcpy(e->path + (*k * e->substeps + s) * n, state, n * sizeof *state);
             }
-            rc = advance(e, &t, s + 1 == e->substeps ? e->time[*k + 1] : from + (double)(s + 1) * h, state, &next_event, ended);
+            rc = advance(e, &t, s + 1 == e->substeps ? e->time[*k + 1] : from + (double)(s + 1) * h, state,
+                         &next_event, ended);
         }
         rc = rc != 0 ? rc : get_outputs(e, *k + 1);
         if (e->kit.host->should_stop(e->kit.host)) {
@@ -211,7 +213,8 @@ uint32_t fmu_run(fmu *e, const double *x, int keep)
     if (rc != 0 || (ended && k < e->points)) {
         e->bad_step = (int64_t)k;
         if (rc == 0) {
-            snprintf(e->inst.last, sizeof e->inst.last, "the FMU ended the simulation at t = %g s", e->time[k]);
+            snprintf(e->inst.last, sizeof e->inst.last, "the FMU ended the simulation at t = %g s",
+                     e->time[k]);
         }
         return DS_EVAL_DIVERGED;
     }
@@ -352,7 +355,8 @@ static int back_outputs(fmu *e, uint64_t k, const double *w, double *state_bar, 
 static int back_step(fmu *e, double t, double h, const double *x, double *bar, double *p_bar)
 {
     const size_t n = e->d.states;
-    double *got = e->stage + 16 * n, *k_bar = e->stage + 10 * n, *x_bar = e->stage + 11 * n, *sum = e->stage + 12 * n;
+    double *got = e->stage + 16 * n, *k_bar = e->stage + 10 * n, *x_bar = e->stage + 11 * n,
+           *sum = e->stage + 12 * n;
     int rc = step(e, t, h, x, e->stage + 8 * n);
     memcpy(sum, bar, n * sizeof *bar);
     for (int i = 3; rc == 0 && i >= 0; i--) {
@@ -396,7 +400,8 @@ static int sweep_back(fmu *e, const double *x, const double *w, double *out)
         rc = rc != 0 ? rc : at_state(e, e->time[k + 1], e->path + (k + 1) * e->substeps * n);
         rc = rc != 0 ? rc : back_outputs(e, k + 1, w, bar, p_bar);
         for (uint64_t s = e->substeps; rc == 0 && s-- > 0;) {
-            rc = back_step(e, from + (double)s * h, s + 1 == e->substeps ? e->time[k + 1] - (from + (double)s * h) : h,
+            rc = back_step(e, from + (double)s * h,
+                           s + 1 == e->substeps ? e->time[k + 1] - (from + (double)s * h) : h,
                            e->path + (k * e->substeps + s) * n, bar, p_bar);
         }
         if (rc == 0 && k == 0) {
@@ -478,7 +483,8 @@ static int sweep_fore(fmu *e, const double *x, const double *v, double *out)
             rc = rc != 0 ? rc : fore_outputs(e, 0, seed, out);
         }
         for (uint64_t s = 0; rc == 0 && s < e->substeps; s++) {
-            rc = fore_step(e, from + (double)s * h, s + 1 == e->substeps ? e->time[k + 1] - (from + (double)s * h) : h,
+            rc = fore_step(e, from + (double)s * h,
+                           s + 1 == e->substeps ? e->time[k + 1] - (from + (double)s * h) : h,
                            e->path + (k * e->substeps + s) * n, seed);
         }
         rc = rc != 0 ? rc : at_state(e, e->time[k + 1], e->path + (k + 1) * e->substeps * n);

@@ -35,24 +35,33 @@ typedef void (*log3)(void *env, int status, const char *category, const char *me
 struct fmi_functions {
     callbacks2 callbacks;
     void (*release)(void *);
-    int (*reset)(void *), (*enter_init)(void *), (*exit_init)(void *), (*enter_event)(void *), (*enter_continuous)(void *);
-    int (*set_time)(void *, double), (*set_states)(void *, const double *, size_t), (*get_states)(void *, double *, size_t),
-        (*get_derivatives)(void *, double *, size_t), (*get_indicators)(void *, double *, size_t);
+    int (*reset)(void *), (*enter_init)(void *), (*exit_init)(void *), (*enter_event)(void *),
+        (*enter_continuous)(void *);
+    int (*set_time)(void *, double), (*set_states)(void *, const double *, size_t),
+        (*get_states)(void *, double *, size_t), (*get_derivatives)(void *, double *, size_t),
+        (*get_indicators)(void *, double *, size_t);
     /* FMI 2 */
     void *(*instantiate2)(const char *, int, const char *, const char *, const callbacks2 *, int, int);
     int (*setup2)(void *, int, double, double, int, double);
-    int (*set2)(void *, const uint32_t *, size_t, const double *), (*get2)(void *, const uint32_t *, size_t, double *);
-    int (*step2)(void *, double, double, int), (*discrete2)(void *, event2 *), (*completed2)(void *, int, int *, int *);
+    int (*set2)(void *, const uint32_t *, size_t, const double *),
+        (*get2)(void *, const uint32_t *, size_t, double *);
+    int (*step2)(void *, double, double, int), (*discrete2)(void *, event2 *),
+        (*completed2)(void *, int, int *, int *);
     int (*directional2)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, double *);
     /* FMI 3 */
     void *(*me3)(const char *, const char *, const char *, bool, bool, void *, log3);
-    void *(*cs3)(const char *, const char *, const char *, bool, bool, bool, bool, const uint32_t *, size_t, void *, log3, void *);
+    void *(*cs3)(const char *, const char *, const char *, bool, bool, bool, bool, const uint32_t *, size_t,
+                 void *, log3, void *);
     int (*enter3)(void *, bool, double, double, bool, double);
-    int (*set3)(void *, const uint32_t *, size_t, const double *, size_t), (*get3)(void *, const uint32_t *, size_t, double *, size_t);
+    int (*set3)(void *, const uint32_t *, size_t, const double *, size_t),
+        (*get3)(void *, const uint32_t *, size_t, double *, size_t);
     int (*step3)(void *, double, double, bool, bool *, bool *, bool *, double *);
-    int (*discrete3)(void *, bool *, bool *, bool *, bool *, bool *, double *), (*completed3)(void *, bool, bool *, bool *);
-    int (*directional3)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, size_t, double *, size_t);
-    int (*adjoint3)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, size_t, double *, size_t);
+    int (*discrete3)(void *, bool *, bool *, bool *, bool *, bool *, double *),
+        (*completed3)(void *, bool, bool *, bool *);
+    int (*directional3)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, size_t,
+                        double *, size_t);
+    int (*adjoint3)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, size_t,
+                    double *, size_t);
 };
 
 /* ---- messages ---- */
@@ -64,8 +73,8 @@ static void keep(fmi_instance *i, int status, const char *text)
     }
 }
 
-__attribute__((format(printf, 5, 6))) static void log_2(void *env, const char *name, int status, const char *category,
-                                                         const char *message, ...)
+__attribute__((format(printf, 5, 6))) static void log_2(void *env, const char *name, int status,
+                                                        const char *category, const char *message, ...)
 {
     char text[256];
     va_list more;
@@ -89,7 +98,9 @@ static int result(fmi_instance *i, int status, const char *what)
     }
     if (i->last[0] == '\0') {
         snprintf(i->last, sizeof i->last, "%s returned %s", what,
-                 status == FATAL ? "fatal" : status == ERROR ? "error" : "discard");
+                 status == FATAL   ? "fatal"
+                 : status == ERROR ? "error"
+                                   : "discard");
     }
     if (status >= FATAL) {
         i->component = NULL; /* nothing may be called any more, not even to release it */
@@ -144,7 +155,8 @@ static const wanted THREE_ME[] = {{"InstantiateModelExchange", AT(me3), 1},
                                   {"CompletedIntegratorStep", AT(completed3), 1},
                                   {"GetContinuousStateDerivatives", AT(get_derivatives), 1},
                                   {NULL, 0, 0}};
-static const wanted THREE_CS[] = {{"InstantiateCoSimulation", AT(cs3), 1}, {"DoStep", AT(step3), 1}, {NULL, 0, 0}};
+static const wanted THREE_CS[] = {
+    {"InstantiateCoSimulation", AT(cs3), 1}, {"DoStep", AT(step3), 1}, {NULL, 0, 0}};
 
 static int find(fmi_instance *i, const wanted *list, const char *file, char *why, size_t room)
 {
@@ -174,13 +186,17 @@ int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *fold
     snprintf(i->folder, sizeof i->folder, "%s", folder);
     snprintf(file, sizeof file, "%s/binaries/%s/%s.so", folder, platform, id);
     if (access(file, F_OK) != 0) {
-        snprintf(why, room, "binaries/%s/%s.so is not in it: this FMU was made for other machines", platform, id);
+        snprintf(why, room, "binaries/%s/%s.so is not in it: this FMU was made for other machines", platform,
+                 id);
         return -1;
     }
     i->library = i->f != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (i->library == NULL) {
         const char *reason = dlerror(), *after = reason != NULL ? strstr(reason, ".so: ") : NULL;
-        snprintf(why, room, "binaries/%s/%s.so: %s", platform, id, after != NULL ? after + 5 : reason != NULL ? reason : "out of memory");
+        snprintf(why, room, "binaries/%s/%s.so: %s", platform, id,
+                 after != NULL    ? after + 5
+                 : reason != NULL ? reason
+                                  : "out of memory");
         return -1;
     }
     i->f->callbacks = (callbacks2){.logger = log_2, .allocate = calloc, .release = free, .env = i};
@@ -248,14 +264,16 @@ static int settle(fmi_instance *i, double *next_event, int *ended)
         *next_event = defined ? next : e.next_defined ? e.next : (double)INFINITY;
         again = more || e.again;
         if (++round > EVENT_ROUNDS) {
-            snprintf(i->last, sizeof i->last, "the discrete states are not stable after %d rounds", EVENT_ROUNDS);
+            snprintf(i->last, sizeof i->last, "the discrete states are not stable after %d rounds",
+                     EVENT_ROUNDS);
             return ERROR;
         }
     }
     return result(i, i->f->enter_continuous(i->component), "EnterContinuousTimeMode");
 }
 
-int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr, const double *value, double *next_event)
+int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr,
+              const double *value, double *next_event)
 {
     int ended = 0;
     i->last[0] = '\0';
@@ -282,15 +300,17 @@ int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const ui
 
 int fmi_set(fmi_instance *i, size_t count, const uint32_t *vr, const double *value)
 {
-    return result(i, i->d->version == 2 ? i->f->set2(i->component, vr, count, value)
-                                        : i->f->set3(i->component, vr, count, value, count),
+    return result(i,
+                  i->d->version == 2 ? i->f->set2(i->component, vr, count, value)
+                                     : i->f->set3(i->component, vr, count, value, count),
                   "setting values");
 }
 
 int fmi_get(fmi_instance *i, size_t count, const uint32_t *vr, double *value)
 {
-    return result(i, i->d->version == 2 ? i->f->get2(i->component, vr, count, value)
-                                        : i->f->get3(i->component, vr, count, value, count),
+    return result(i,
+                  i->d->version == 2 ? i->f->get2(i->component, vr, count, value)
+                                     : i->f->get3(i->component, vr, count, value, count),
                   "getting values");
 }
 
@@ -313,22 +333,30 @@ int fmi_set_time(fmi_instance *i, double t)
 
 int fmi_set_states(fmi_instance *i, const double *x)
 {
-    return i->d->states > 0 ? result(i, i->f->set_states(i->component, x, i->d->states), "SetContinuousStates") : 0;
+    return i->d->states > 0
+               ? result(i, i->f->set_states(i->component, x, i->d->states), "SetContinuousStates")
+               : 0;
 }
 
 int fmi_get_states(fmi_instance *i, double *x)
 {
-    return i->d->states > 0 ? result(i, i->f->get_states(i->component, x, i->d->states), "GetContinuousStates") : 0;
+    return i->d->states > 0
+               ? result(i, i->f->get_states(i->component, x, i->d->states), "GetContinuousStates")
+               : 0;
 }
 
 int fmi_get_derivatives(fmi_instance *i, double *dx)
 {
-    return i->d->states > 0 ? result(i, i->f->get_derivatives(i->component, dx, i->d->states), "the derivatives") : 0;
+    return i->d->states > 0
+               ? result(i, i->f->get_derivatives(i->component, dx, i->d->states), "the derivatives")
+               : 0;
 }
 
 int fmi_get_indicators(fmi_instance *i, double *z)
 {
-    return i->d->indicators > 0 ? result(i, i->f->get_indicators(i->component, z, i->d->indicators), "GetEventIndicators") : 0;
+    return i->d->indicators > 0
+               ? result(i, i->f->get_indicators(i->component, z, i->d->indicators), "GetEventIndicators")
+               : 0;
 }
 
 int fmi_completed(fmi_instance *i, int *event, int *ended)
@@ -348,17 +376,24 @@ int fmi_event(fmi_instance *i, double *next_event, int *ended)
     return rc != 0 ? rc : settle(i, next_event, ended);
 }
 
-int fmi_directional(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known, const double *seed, double *out)
+int fmi_directional(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
+                    const double *seed, double *out)
 {
-    return result(i, i->d->version == 2
-                         ? (i->f->directional2 != NULL ? i->f->directional2(i->component, unknown, m, known, n, seed, out) : ERROR)
-                     : i->f->directional3 != NULL ? i->f->directional3(i->component, unknown, m, known, n, seed, n, out, m)
-                                                  : ERROR,
-                  "GetDirectionalDerivative");
+    return result(
+        i,
+        i->d->version == 2
+            ? (i->f->directional2 != NULL ? i->f->directional2(i->component, unknown, m, known, n, seed, out)
+                                          : ERROR)
+        : i->f->directional3 != NULL ? i->f->directional3(i->component, unknown, m, known, n, seed, n, out, m)
+                                     : ERROR,
+        "GetDirectionalDerivative");
 }
 
-int fmi_adjoint(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known, const double *seed, double *out)
+int fmi_adjoint(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
+                const double *seed, double *out)
 {
-    return result(i, i->f->adjoint3 != NULL ? i->f->adjoint3(i->component, unknown, m, known, n, seed, m, out, n) : ERROR,
+    return result(i,
+                  i->f->adjoint3 != NULL ? i->f->adjoint3(i->component, unknown, m, known, n, seed, m, out, n)
+                                         : ERROR,
                   "GetAdjointDerivative");
 }

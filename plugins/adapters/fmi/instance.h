@@ -26,8 +26,8 @@ void fmi_unload(fmi_instance *i);
 
 /* Resets or instantiates it, sets `count` start values, and initialises it; model exchange is then in continuous-time mode,
  * and *next_event is the time of the next time event, INFINITY = none. */
-int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr, const double *value,
-              double *next_event);
+int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr,
+              const double *value, double *next_event);
 
 int fmi_set(fmi_instance *i, size_t count, const uint32_t *vr, const double *value);
 int fmi_get(fmi_instance *i, size_t count, const uint32_t *vr, double *value);
@@ -46,9 +46,9 @@ int fmi_completed(fmi_instance *i, int *event, int *ended);
 int fmi_event(fmi_instance *i, double *next_event, int *ended);
 
 /* out = d unknowns / d knowns times seed; and with its transpose. */
-int fmi_directional(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known, const double *seed,
-                    double *out);
-int fmi_adjoint(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known, const double *seed,
-                double *out);
+int fmi_directional(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
+                    const double *seed, double *out);
+int fmi_adjoint(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
+                const double *seed, double *out);
 
 #endif

@@ -11,18 +11,28 @@ static const char *const INTERFACES[] = {"auto", "exchange", "cosimulation", NUL
 static const char *const GRADIENTS[] = {"auto", "differences", "none", NULL};
 
 const ds_param *const fmu_params[] = {
-    DS_TEXT("vary", "", "What is searched: NAME, NAME=LOW:HIGH, for an input also NAME=LOW:HIGH/PIECES, divided by blanks. Empty = "
-                        "all parameters with min and max."),
+    DS_TEXT("vary", "",
+            "What is searched: NAME, NAME=LOW:HIGH, for an input also NAME=LOW:HIGH/PIECES, divided by "
+            "blanks. Empty = "
+            "all parameters with min and max."),
     DS_TEXT("set", "", "Values of other parameters and start values, NAME=VALUE, divided by blanks."),
-    DS_PATH("recording", "", "CSV file with a header: time, then names of outputs. The loss is the sum of squared differences."),
-    DS_TEXT("target", "", "Values that outputs shall have at the end, NAME=VALUE, divided by blanks. Without a recording and minimize: 0 for all."),
+    DS_PATH(
+        "recording", "",
+        "CSV file with a header: time, then names of outputs. The loss is the sum of squared differences."),
+    DS_TEXT("target", "",
+            "Values that outputs shall have at the end, NAME=VALUE, divided by blanks. Without a recording "
+            "and minimize: 0 for all."),
     DS_TEXT("minimize", "", "The output whose final value is the loss."),
     DS_TEXT("weights", "", "Factors of the differences, NAME=FACTOR, divided by blanks; 1 where not named."),
-    DS_REAL("stop", "0", 0, 1e12, "s", "Length of an episode; 0 = as the FMU says, else 1. A recording says it itself."),
+    DS_REAL("stop", "0", 0, 1e12, "s",
+            "Length of an episode; 0 = as the FMU says, else 1. A recording says it itself."),
     DS_INT("points", "100", 1, 100000, "", "Communication points of an episode without a recording."),
-    DS_INT("substeps", "0", 0, 1000, "", "Steps between two points; 0 = 10 for model exchange, 1 for co-simulation."),
-    DS_ENUM("interface", "auto", INTERFACES, "auto = model exchange where it has derivatives, else co-simulation."),
-    DS_ENUM("gradient", "auto", GRADIENTS, "auto = by the FMU's derivatives where it offers them, else by differences."),
+    DS_INT("substeps", "0", 0, 1000, "",
+           "Steps between two points; 0 = 10 for model exchange, 1 for co-simulation."),
+    DS_ENUM("interface", "auto", INTERFACES,
+            "auto = model exchange where it has derivatives, else co-simulation."),
+    DS_ENUM("gradient", "auto", GRADIENTS,
+            "auto = by the FMU's derivatives where it offers them, else by differences."),
     NULL};
 
 /* ---- words ---- */
@@ -48,17 +58,21 @@ static int next_word(const char **at, const char **name, size_t *length, const c
     return 1;
 }
 
-static ds_status refuse(ds_param_reader *in, const char *parameter, const char *name, size_t length, const char *why)
+static ds_status refuse(ds_param_reader *in, const char *parameter, const char *name, size_t length,
+                        const char *why)
 {
-    in->status = ds_host_fail(in->host, DS_E_PARAM, "%s: '%.*s' %s", parameter, (int)(length < 80 ? length : 80), name, why);
+    in->status = ds_host_fail(in->host, DS_E_PARAM, "%s: '%.*s' %s", parameter,
+                              (int)(length < 80 ? length : 80), name, why);
     return in->status;
 }
 
-static const fmi_variable *variable_of(fmu *e, ds_param_reader *in, const char *parameter, const char *name, size_t length)
+static const fmi_variable *variable_of(fmu *e, ds_param_reader *in, const char *parameter, const char *name,
+                                       size_t length)
 {
     const fmi_variable *v = fmi_description_find(&e->d, name, length);
     if (v == NULL) {
-        refuse(in, parameter, name, length, "is not a variable of this FMU: `dshost help FILE.fmu` lists some");
+        refuse(in, parameter, name, length,
+               "is not a variable of this FMU: `dshost help FILE.fmu` lists some");
     } else if (v->type != FMI_REAL || v->is_array) {
         refuse(in, parameter, name, length, "is not a real scalar (Float64): only those can be used");
         v = NULL;
@@ -77,7 +91,8 @@ static int number(const char **at, double *out)
 }
 
 /* NAME=NUMBER */
-static int value_of(ds_param_reader *in, const char *parameter, const char *name, size_t length, const char *value, double *out)
+static int value_of(ds_param_reader *in, const char *parameter, const char *name, size_t length,
+                    const char *value, double *out)
 {
     const char *end = value;
     if (value == NULL || !number(&end, out) || (*end != '\0' && strchr(" \t\n", *end) == NULL)) {
@@ -91,7 +106,12 @@ static int value_of(ds_param_reader *in, const char *parameter, const char *name
 
 static void add_decision(fmu *e, ds_param_reader *in, const fmi_variable *v, const char *range)
 {
-    fmu_decision q = {.v = v, .lower = v->min, .upper = v->max, .pieces = 1, .first = e->kit.n, .is_input = v->causality == FMI_INPUT};
+    fmu_decision q = {.v = v,
+                      .lower = v->min,
+                      .upper = v->max,
+                      .pieces = 1,
+                      .first = e->kit.n,
+                      .is_input = v->causality == FMI_INPUT};
     const size_t length = strlen(v->name);
     if (v->constant || v->causality == FMI_CALCULATED || v->causality == FMI_INDEPENDENT ||
         (v->causality != FMI_PARAMETER && v->causality != FMI_INPUT && !v->exact)) {
@@ -105,10 +125,12 @@ static void add_decision(fmu *e, ds_param_reader *in, const fmi_variable *v, con
         good = good && number(&range, &q.upper);
         if (good && *range == '/') {
             range++;
-            good = number(&range, &pieces) && pieces >= 1 && pieces <= 1e6 && pieces == floor(pieces) && q.is_input;
+            good = number(&range, &pieces) && pieces >= 1 && pieces <= 1e6 && pieces == floor(pieces) &&
+                   q.is_input;
         }
         if (!good || (*range != '\0' && strchr(" \t\n", *range) == NULL)) {
-            refuse(in, "vary", v->name, length, "has a bad range: NAME=LOW:HIGH, for an input also NAME=LOW:HIGH/PIECES");
+            refuse(in, "vary", v->name, length,
+                   "has a bad range: NAME=LOW:HIGH, for an input also NAME=LOW:HIGH/PIECES");
             return;
         }
         q.pieces = (uint64_t)pieces;
@@ -120,7 +142,9 @@ static void add_decision(fmu *e, ds_param_reader *in, const fmi_variable *v, con
     } else if (e->decisions == FMU_DECISIONS) {
         refuse(in, "vary", v->name, length, "is one too many: 256 variables of an FMU can be varied");
     } else {
-        q.start = isfinite(v->start) && v->start >= q.lower && v->start <= q.upper ? v->start : 0.5 * (q.lower + q.upper);
+        q.start = isfinite(v->start) && v->start >= q.lower && v->start <= q.upper
+                      ? v->start
+                      : 0.5 * (q.lower + q.upper);
         e->decision[e->decisions++] = q;
         e->kit.n += q.pieces;
     }
@@ -144,13 +168,16 @@ static void read_vary(fmu *e, ds_param_reader *in)
     const int all = in->status == DS_OK && e->kit.n == 0;
     for (size_t i = 0; all && in->status == DS_OK && i < e->d.count; i++) {
         const fmi_variable *v = &e->d.variable[i];
-        if (v->causality == FMI_PARAMETER && v->type == FMI_REAL && !v->is_array && !v->constant && v->min < v->max) {
+        if (v->causality == FMI_PARAMETER && v->type == FMI_REAL && !v->is_array && !v->constant &&
+            v->min < v->max) {
             add_decision(e, in, v, NULL);
         }
     }
     if (in->status == DS_OK && e->kit.n == 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "no parameter of %.60s has min and max: say what is searched, vary = NAME=LOW:HIGH ...", e->d.model);
+        in->status = ds_host_fail(
+            in->host, DS_E_PARAM,
+            "no parameter of %.60s has min and max: say what is searched, vary = NAME=LOW:HIGH ...",
+            e->d.model);
     }
 }
 
@@ -160,7 +187,8 @@ static void read_set(fmu *e, ds_param_reader *in)
     size_t length;
     e->fixed_vr = ds_memory_take(&e->kit.memory, 256, sizeof *e->fixed_vr);
     e->fixed_value = ds_memory_doubles(&e->kit.memory, 256);
-    while (in->status == DS_OK && e->fixed_vr != NULL && e->fixed_value != NULL && next_word(&at, &name, &length, &value)) {
+    while (in->status == DS_OK && e->fixed_vr != NULL && e->fixed_value != NULL &&
+           next_word(&at, &name, &length, &value)) {
         const fmi_variable *v = variable_of(e, in, "set", name, length);
         double number_;
         if (v != NULL && value_of(in, "set", name, length, value, &number_)) {
@@ -225,7 +253,8 @@ static char *text_of(fmu *e, ds_param_reader *in, const char *path)
     const long size = ok ? ftell(f) : -1;
     char *text = size >= 0 && size < 1 << 30 ? ds_memory_take(&e->kit.memory, (size_t)size + 1, 1) : NULL;
     if (text == NULL || fseek(f, 0, SEEK_SET) != 0 || fread(text, 1, (size_t)size, f) != (size_t)size) {
-        in->status = ds_host_fail(in->host, DS_E_IO, "recording %.200s: %s", path, f == NULL ? strerror(errno) : "it cannot be read");
+        in->status = ds_host_fail(in->host, DS_E_IO, "recording %.200s: %s", path,
+                                  f == NULL ? strerror(errno) : "it cannot be read");
         text = NULL;
     } else {
         text[size] = '\0';
@@ -260,13 +289,16 @@ static size_t read_header(fmu *e, ds_param_reader *in, char *line, size_t column
     char *begin, *end, *rest = cell(line, &begin, &end);
     size_t count = 0;
     if (end - begin != 4 || strncmp(begin, "time", 4) != 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM, "recording:1: the first column is '%.*s': expected time", (int)(end - begin), begin);
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM, "recording:1: the first column is '%.*s': expected time",
+                         (int)(end - begin), begin);
     }
     while (in->status == DS_OK && rest != NULL) {
         rest = cell(rest, &begin, &end);
         const fmi_variable *v = variable_of(e, in, "recording:1", begin, (size_t)(end - begin));
         if (v != NULL && count == COLUMNS) {
-            refuse(in, "recording:1", begin, (size_t)(end - begin), "is one column too many: 256 are possible");
+            refuse(in, "recording:1", begin, (size_t)(end - begin),
+                   "is one column too many: 256 are possible");
         } else if (v != NULL) {
             column[count++] = output_of(e, v);
         }
@@ -278,8 +310,8 @@ static size_t read_header(fmu *e, ds_param_reader *in, char *line, size_t column
 }
 
 /* One row: its time becomes a point, its values fits. */
-static void read_row(fmu *e, ds_param_reader *in, char *line, size_t number_of_line, size_t columns, const size_t *column,
-                     const double *weight)
+static void read_row(fmu *e, ds_param_reader *in, char *line, size_t number_of_line, size_t columns,
+                     const size_t *column, const double *weight)
 {
     const unsigned long at = (unsigned long)number_of_line;
     char *rest = line, *begin, *end;
@@ -287,18 +319,22 @@ static void read_row(fmu *e, ds_param_reader *in, char *line, size_t number_of_l
         const char *value;
         double v = NAN;
         if (rest == NULL) {
-            in->status = ds_host_fail(in->host, DS_E_PARAM, "recording:%lu: it has fewer values than the header", at);
+            in->status =
+                ds_host_fail(in->host, DS_E_PARAM, "recording:%lu: it has fewer values than the header", at);
             return;
         }
         rest = cell(rest, &begin, &end);
         value = begin;
         const int empty = begin == end;
         if (!empty && (!number(&value, &v) || value != end)) {
-            in->status = ds_host_fail(in->host, DS_E_PARAM, "recording:%lu: '%.*s' is not a number", at, (int)(end - begin), begin);
+            in->status = ds_host_fail(in->host, DS_E_PARAM, "recording:%lu: '%.*s' is not a number", at,
+                                      (int)(end - begin), begin);
         } else if (i == 0) {
             const double before = e->time[e->points];
             if (empty || v < before || (v == before && (e->points > 0 || e->fits > 0))) {
-                in->status = ds_host_fail(in->host, DS_E_PARAM, "recording:%lu: time %g: expected above %g, in rising order", at, v, before);
+                in->status =
+                    ds_host_fail(in->host, DS_E_PARAM,
+                                 "recording:%lu: time %g: expected above %g, in rising order", at, v, before);
             } else if (v > before) {
                 e->time[++e->points] = v;
             }
@@ -338,7 +374,8 @@ static void read_recording(fmu *e, ds_param_reader *in, const char *path)
         line = next;
     }
     if (in->status == DS_OK && e->points == 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM, "recording %.200s: no row is after the start of the episode", path);
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "recording %.200s: no row is after the start of the episode", path);
     }
 }
 
@@ -347,7 +384,9 @@ static void read_recording(fmu *e, ds_param_reader *in, const char *path)
 static void make_times(fmu *e, ds_param_reader *in)
 {
     const double start = isfinite(e->d.start_time) ? e->d.start_time : 0, given = ds_param_real(in, "stop");
-    const double stop = given > 0 ? start + given : isfinite(e->d.stop_time) && e->d.stop_time > start ? e->d.stop_time : start + 1;
+    const double stop = given > 0                                            ? start + given
+                        : isfinite(e->d.stop_time) && e->d.stop_time > start ? e->d.stop_time
+                                                                             : start + 1;
     e->points = (uint64_t)ds_param_int(in, "points");
     e->time = ds_memory_doubles(&e->kit.memory, e->points + 1);
     for (uint64_t k = 0; e->time != NULL && k <= e->points; k++) {
@@ -377,15 +416,19 @@ static void target_zero(fmu *e, ds_param_reader *in)
         e->fit[e->fits++] = (fmu_fit){e->points, j, 0, weight_of(e, in, e->output[j])};
     }
     if (e->outputs == 0) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM, "this FMU has no real output: name a variable in target, minimize or a recording");
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "this FMU has no real output: name a variable in target, minimize or a recording");
     }
 }
 
 static void read_loss(fmu *e, ds_param_reader *in)
 {
-    const char *recording = ds_param_text(in, "recording"), *target = ds_param_text(in, "target"), *least = ds_param_text(in, "minimize");
+    const char *recording = ds_param_text(in, "recording"), *target = ds_param_text(in, "target"),
+               *least = ds_param_text(in, "minimize");
     if ((*recording != '\0') + (*target != '\0') + (*least != '\0') > 1) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM, "recording, target and minimize: only one of them can be the loss");
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "recording, target and minimize: only one of them can be the loss");
         return;
     }
     if (*recording != '\0') {
@@ -418,10 +461,11 @@ static void choose_interface(fmu *e, ds_param_reader *in)
     const int has_me = e->d.me.id[0] != '\0', has_cs = e->d.cs.id[0] != '\0';
     e->me = wanted == 1 || (wanted == 0 && has_me && (derivatives || !has_cs));
     if (in->status == DS_OK && !(e->me ? has_me : has_cs)) {
-        in->status = ds_host_fail(in->host, DS_E_PARAM, "interface = %s: this FMU offers %s alone", INTERFACES[wanted],
-                                  has_me ? "model exchange" : "co-simulation");
+        in->status = ds_host_fail(in->host, DS_E_PARAM, "interface = %s: this FMU offers %s alone",
+                                  INTERFACES[wanted], has_me ? "model exchange" : "co-simulation");
     } else if (in->status == DS_OK && (e->me ? e->d.me : e->d.cs).needs_tool) {
-        in->status = ds_host_fail(in->host, DS_E_UNSUPPORTED, "this FMU needs the tool that made it (needsExecutionTool)");
+        in->status = ds_host_fail(in->host, DS_E_UNSUPPORTED,
+                                  "this FMU needs the tool that made it (needsExecutionTool)");
     }
 }
 
@@ -432,7 +476,8 @@ static void check_steps(fmu *e, ds_param_reader *in)
         const double first = e->time[1] - e->time[0], here = e->time[k + 1] - e->time[k];
         if (fabs(here - first) > 1e-6 * first) {
             in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                      "recording: steps of %g s and %g s: this FMU needs equal steps (canHandleVariableCommunicationStepSize)",
+                                      "recording: steps of %g s and %g s: this FMU needs equal steps "
+                                      "(canHandleVariableCommunicationStepSize)",
                                       first, here);
         }
     }
