@@ -6,9 +6,10 @@ python_package = %D%/diffsim/__init__.py %D%/diffsim/_calls.py %D%/diffsim/_cata
 	%D%/diffsim/_search.py %D%/diffsim/_settings.py %D%/diffsim/_space.py %D%/diffsim/gym.py %D%/diffsim/jax.py \
 	%D%/diffsim/py.typed %D%/diffsim/torch.py
 python_notebooks = %D%/notebooks/compare.py %D%/notebooks/first_search.py %D%/notebooks/fit_cloth.py \
-	%D%/notebooks/make_ipynb.py %D%/notebooks/my_function.py %D%/notebooks/policy_by_gradients.py
+	%D%/notebooks/make_ipynb.py %D%/notebooks/my_function.py %D%/notebooks/own_class.py %D%/notebooks/policy_by_gradients.py
 python_tests = \
 	%D%/tests/misuse_plugins.py \
+	%D%/tests/peer_docs.py \
 	%D%/tests/peer_gym.py \
 	%D%/tests/peer_layers.py \
 	%D%/tests/peer_plugins.py \
