@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Adapters: plugins of files in other languages (diffsim/adapter.h). One file each; the ending is its name.
-adapter_LTLIBRARIES += %D%/py.la
+adapter_LTLIBRARIES += %D%/fmu.la %D%/py.la
 adapter_link = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined $(DS_ZDEFS) -Wl,-z,now -Wl,-z,relro
 %C%_py_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(JANSSON_CFLAGS)
 %C%_py_la_LDFLAGS = $(adapter_link) -export-symbols-regex '^(ds_adapter_query|ds_python_await|ds_python_pass)$$'
@@ -22,9 +22,6 @@ adapter_link = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined $(DS_Z
 	%D%/python/steps.c \
 	%D%/python/talk.c \
 	%D%/python/talk.h
-if HAVE_EXPAT
-adapter_LTLIBRARIES += %D%/fmu.la
-endif
 %C%_fmu_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(EXPAT_CFLAGS) $(ZLIB_CFLAGS)
 %C%_fmu_la_LDFLAGS = $(adapter_link) -export-symbols-regex '^ds_adapter_query$$'
 %C%_fmu_la_LIBADD = $(EXPAT_LIBS) $(ZLIB_LIBS) -lm
