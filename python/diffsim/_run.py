@@ -199,12 +199,11 @@ def minimize(
     made = None
     if isinstance(f, (str, os.PathLike)) or (not isinstance(f, Environment) and (isinstance(f, type) or _has_methods(f))):
         f = made = make(f, seed=seed or 0, jobs=jobs or 0)
-    if not isinstance(method, (str, os.PathLike)):
+    named = os.path.basename(str(method))
+    if callable(getattr(method, "run", None)):  # a class, or an instance of one
         from ._classes import as_file, name_of
 
         method, named = as_file(method), name_of(method)
-    else:
-        named = os.path.basename(os.fspath(method))
     here = isinstance(f, Environment) and f._given["isolation"] == "none" and not hasattr(f, "_waiting")  # in this process
     bar = _bar_of(progress, named, budget)
     progress = bar if bar is not None else progress or None

@@ -49,7 +49,7 @@ class Optimizer(Opened):
         **parameters,
     ):
         super().__init__()
-        if isinstance(name, type):
+        if callable(getattr(name, "run", None)):
             from ._classes import as_file
 
             name = as_file(name)

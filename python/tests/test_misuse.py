@@ -255,7 +255,7 @@ class Arguments(Case):
             (CONFIG, "^run: unknown parameter 'foo'", minimize, [env, "cmaes", 5], {"run": {"foo": 1}}),
             (TypeError, "run is 3", minimize, [env, "cmaes", 5], {"run": 3}),
             (USAGE, "run: foo: these settings are for environments", minimize, [bowl, "cmaes", 5], {**f, "run": {"foo": 1}}),
-            (TypeError, "diffsim.make.'torus'. makes one", minimize, ["torus"], f),
+            (USAGE, "bounds: not with an environment", minimize, ["torus"], f),
             (USAGE, "bounds are missing", minimize, [bowl], {}),
             (USAGE, r"x0\[0\] is 5.0, outside of its bounds -1.0 and 1.0", minimize, [bowl, "cmaes", 5], {**f, "x0": [5, 0, 0]}),
             (USAGE, r"x0\[1\] is nan", minimize, [bowl, "cmaes", 5], {**f, "x0": [0, np.nan, 0]}),
