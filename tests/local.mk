@@ -178,6 +178,7 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 # The long scripts, which protect the host against the worst plugins, disks and records: `make check-long`, which `.ci/run` runs.
 # The longest first: whoever has more jobs than processors is not left with one of them at the end.
 long_scripts = \
+	%D%/cli/plugins/fmu.sh \
 	%D%/cli/tools/check/check.sh \
 	%D%/cli/scenes.sh \
 	%D%/cli/tools/identify.sh \

@@ -37,7 +37,8 @@ static void remove_folder(fmu *e)
     }
 }
 
-/* Unpacks libraries and resources, and loads the library. A folder without resources is not needed after that. */
+/* Unpacks libraries and resources, and loads the library. A folder without resources is not needed after
+ * that. */
 static ds_status open_library(fmu *e, const archive *a)
 {
     char why[400] = "";

@@ -66,7 +66,8 @@ static int slopes(fmu *e, double t, const double *x, double *k)
 
 static const double REACH[4] = {0, 0.5, 0.5, 1}, SHARE[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
-/* One step of the classical Runge-Kutta method; the stages X_i stay in e->stage[0 .. 4 n), the slopes behind them. */
+/* One step of the classical Runge-Kutta method; the stages X_i stay in e->stage[0 .. 4 n), the slopes
+ * behind them. */
 static int step(fmu *e, double t, double h, const double *x, double *out)
 {
     const size_t n = e->d.states;
@@ -296,7 +297,8 @@ static int acts_later(const fmu *e, size_t i)
     return state_of(e, e->decision[i].v) < 0;
 }
 
-/* The derivatives of the first states, by central differences of the initialisation, which are exact where the states depend
+/* The derivatives of the first states, by central differences of the initialisation, which are exact where
+ * the states depend
  * linearly on a start value; its own is 1. */
 static int first_states(fmu *e, const double *x)
 {

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model.h - an FMU as an environment: what is varied, what is compared, and the episodes.
  *
- * An episode runs over the communication points time[0 .. points]. Its outputs y are (points + 1) rows. The values r that
- * decide the loss are weighted differences of outputs to a recording or to targets, whose squares are summed, or the final
+ * An episode runs over the communication points time[0 .. points]. Its outputs y are (points + 1) rows.
+ * The values r that
+ * decide the loss are weighted differences of outputs to a recording or to targets, whose squares are
+ * summed, or the final
  * value of one output, which is the loss itself.
  *
- * Model exchange is integrated by the classical Runge-Kutta method with `substeps` fixed steps between two points; an event
- * divides a step. Derivatives are exact for this discrete episode where the FMU offers directional or adjoint derivatives
- * and no event occurs: one sweep backwards (J' w), or one forwards (J v). Else they are central differences. */
+ * Model exchange is integrated by the classical Runge-Kutta method with `substeps` fixed steps between two
+ * points; an event
+ * divides a step. Derivatives are exact for this discrete episode where the FMU offers directional or
+ * adjoint derivatives
+ * and no event occurs: one sweep backwards (J' w), or one forwards (J v). Else they are central
+ * differences. */
 #ifndef DS_ADAPTERS_FMI_MODEL_H
 #define DS_ADAPTERS_FMI_MODEL_H
 
@@ -60,11 +65,13 @@ typedef struct fmu {
 /* Runs an episode: writes y, r and events; `keep`: also path. DS_EVAL_*; the message is inst.last. */
 uint32_t fmu_run(fmu *e, const double *x, int keep);
 
-/* out = J' w (n values) or J v (fits values) of the episode at x. *kind: how. DS_EVAL_OK or DS_EVAL_BAD_GRAD. */
+/* out = J' w (n values) or J v (fits values) of the episode at x. *kind: how. DS_EVAL_OK or
+ * DS_EVAL_BAD_GRAD. */
 uint32_t fmu_transposed(fmu *e, const double *x, const double *w, double *out, uint32_t *kind);
 uint32_t fmu_product(fmu *e, const double *x, const double *v, double *out, uint32_t *kind);
 
-/* Are the derivatives that the FMU offers there for all of states, parameters and inputs? Called once, at the start point. */
+/* Are the derivatives that the FMU offers there for all of states, parameters and inputs? Called once, at
+ * the start point. */
 int fmu_try_derivatives(fmu *e, const double *x);
 
 #endif

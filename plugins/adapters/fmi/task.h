@@ -7,7 +7,8 @@
 
 extern const ds_param *const fmu_params[];
 
-/* Reads them into e, whose description is there: decisions, outputs, times, fits. All memory is of e->kit.memory. */
+/* Reads them into e, whose description is there: decisions, outputs, times, fits. All memory is of
+ * e->kit.memory. */
 void fmu_task_read(fmu *e, ds_param_reader *in);
 
 #endif
