@@ -92,7 +92,7 @@ include %D%/engines/physics/smoothing/local.mk
 # never change what floating-point code means.
 %C%_engines_physics_mpm_libmpm_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_engines_physics_mpm_libmpm_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_engines_physics_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/kit/algebra/libalgebra.la %D%/engines/rendering/observation/libobservation.la
+%C%_engines_physics_mpm_libmpm_la_LIBADD = $(mpm_variants) %D%/engines/data/libdistancegrid.la %D%/engines/kit/algebra/libalgebra.la %D%/engines/rendering/observation/libobservation.la
 %C%_engines_physics_mpm_libmpm_la_SOURCES = \
 	%D%/engines/physics/mpm/env/env.c \
 	%D%/engines/physics/mpm/env/env.h \
@@ -125,7 +125,8 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/physics/mpm/sim/tool.h
 
 # Tasks from scene files.
-%C%_engines_physics_mpm_libmpmscene_la_LIBADD = %D%/engines/physics/mpm/libmpm.la %D%/engines/data/libscenefile.la
+%C%_engines_physics_mpm_libmpmscene_la_LIBADD = %D%/engines/physics/mpm/libmpm.la %D%/engines/data/libscenefile.la \
+	%D%/engines/data/libsurface.la
 %C%_engines_physics_mpm_libmpmscene_la_SOURCES = \
 	%D%/engines/physics/mpm/env/setup.c \
 	%D%/engines/physics/mpm/env/setup.h

@@ -16,3 +16,13 @@ env_engine_libs += %D%/libscenefile.la
 %C%_libscenefile_la_SOURCES = \
 	%D%/scene_file.c \
 	%D%/scene_file.h
+
+# Closed surfaces from meshes, and the signed distance to them on a grid.
+env_engine_libs += %D%/libsurface.la %D%/libdistancegrid.la
+%C%_libdistancegrid_la_SOURCES = \
+	%D%/distance_grid.c \
+	%D%/distance_grid.h
+%C%_libsurface_la_LIBADD = plugins/envs/engines/physics/fem/libfem.la
+%C%_libsurface_la_SOURCES = \
+	%D%/surface.c \
+	%D%/surface.h

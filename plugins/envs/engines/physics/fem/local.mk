@@ -27,6 +27,7 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 	%D%/read/formats.c \
 	%D%/read/reader.c \
 	%D%/read/reader.h \
+	%D%/read/surfaces.c \
 	%D%/shapes.c
 
 fem_kernel_sources = %D%/kernels/variant.c %D%/kernels/kernels.h %D%/kernels/lanes.h

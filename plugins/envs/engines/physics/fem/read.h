@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.h - meshes from files: Wavefront OBJ, Gmsh MSH 2.2 and 4.1 (text or binary), TetGen .node with .ele.
+/* read.h - meshes from files: Wavefront OBJ, STL and PLY (text or binary), Gmsh MSH 2.2 and 4.1 (text or
+ * binary), TetGen .node with .ele. engines/data/surface.h makes closed surfaces of them.
  *
  * Polygons become fans of triangles. In a volume mesh points and lines are skipped; any other element that is
  * not a triangle or a tetrahedron is an error. Points without elements are kept. Tetrahedra of negative
@@ -14,11 +15,17 @@
 
 enum { FEM_READ_ERROR = 400 };
 
-/* Reads a file by its suffix: .obj, .msh, .node or .ele (finds the partner file). */
+/* Reads a file by its suffix: .obj, .stl, .ply, .msh, .node or .ele (finds the partner file). */
 int fem_read_mesh(fem_mesh *m, const char *path, char error[FEM_READ_ERROR]);
+/* The vertices of a .ply file, which may have no faces. */
+int fem_read_points(fem_mesh *m, const char *path, char error[FEM_READ_ERROR]);
 
 /* Parses from memory; `name` is for messages. */
 int fem_parse_obj(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR]);
+int fem_parse_stl(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR]);
+int fem_parse_ply(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR]);
+int fem_parse_ply_points(fem_mesh *m, const char *text, size_t size, const char *name,
+                         char error[FEM_READ_ERROR]);
 int fem_parse_gmsh(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR]);
 int fem_parse_tetgen(fem_mesh *m, const char *node, size_t node_size, const char *node_name, const char *ele,
                      size_t ele_size, const char *ele_name, char error[FEM_READ_ERROR]);

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -632,14 +633,29 @@ int fem_read_mesh(fem_mesh *m, const char *path, char error[FEM_READ_ERROR])
     if (ends_in(path, ".node") || ends_in(path, ".ele")) {
         return read_tetgen(m, path, error);
     }
-    if (!ends_in(path, ".obj") && !ends_in(path, ".msh")) {
-        snprintf(error, FEM_READ_ERROR, "%.190s: not a mesh file; use .obj, .msh, .node or .ele", path);
+    const bool obj = ends_in(path, ".obj"), stl = ends_in(path, ".stl"), ply = ends_in(path, ".ply");
+    if (!obj && !stl && !ply && !ends_in(path, ".msh")) {
+        snprintf(error, FEM_READ_ERROR, "%.190s: not a mesh file; use .obj, .stl, .ply, .msh, .node or .ele",
+                 path);
         return 1;
     }
     char *text = contents(path, &size, error);
-    int status = !text                   ? 1
-                 : ends_in(path, ".obj") ? fem_parse_obj(m, text, size, path, error)
-                                         : fem_parse_gmsh(m, text, size, path, error);
+    int status = !text ? 1
+                 : obj ? fem_parse_obj(m, text, size, path, error)
+                 : stl ? fem_parse_stl(m, text, size, path, error)
+                 : ply ? fem_parse_ply(m, text, size, path, error)
+                       : fem_parse_gmsh(m, text, size, path, error);
+    free(text);
+    return status;
+}
+
+int fem_read_points(fem_mesh *m, const char *path, char error[FEM_READ_ERROR])
+{
+    size_t size = 0;
+    *m = (fem_mesh){0};
+    error[0] = '\0';
+    char *text = contents(path, &size, error);
+    int status = text ? fem_parse_ply_points(m, text, size, path, error) : 1;
     free(text);
     return status;
 }

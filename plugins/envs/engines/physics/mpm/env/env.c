@@ -237,8 +237,9 @@ static const component rolls[3] = {{"roll", "rad/step"}, {"turn", "rad/step"}, {
 static void name_tool(const mpm_scene *scene, uint32_t tool, const char *own, char out[DS_MAX_NAME + 1])
 {
     static const char *const names[] = {
-        [MPM_SPHERE] = "ball", [MPM_CAPSULE] = "pen",     [MPM_CYLINDER] = "cylinder", [MPM_TORUS] = "ring",
-        [MPM_BOX] = "box",     [MPM_ROLLING_PIN] = "pin", [MPM_CHOPSTICKS] = "sticks", [MPM_LADLE] = "ladle"};
+        [MPM_SPHERE] = "ball",       [MPM_CAPSULE] = "pen", [MPM_CYLINDER] = "cylinder",
+        [MPM_TORUS] = "ring",        [MPM_BOX] = "box",     [MPM_ROLLING_PIN] = "pin",
+        [MPM_CHOPSTICKS] = "sticks", [MPM_LADLE] = "ladle", [MPM_MESH] = "mesh"};
     uint32_t moved = 0, number = 0;
     for (uint32_t t = 0; t < scene->n_tools; t++) {
         moved += scene->tools[t].action_dim > 0;
@@ -254,10 +255,38 @@ static void name_tool(const mpm_scene *scene, uint32_t tool, const char *own, ch
     }
 }
 
+static void name_constant(const mpm_variable *v, ds_env_variable *out)
+{
+    static const char *const names[] = {"youngs_modulus", "poisson_ratio", "yield_stress"};
+    const char *unit = v->constant == MPM_POISSON_RATIO ? "" : "Pa";
+    ds_env_variable_put(out->group, "%.20s", v->name);
+    ds_env_variable_put(out->name, "%.20s.%s", v->name, names[v->constant]);
+    ds_env_variable_put(out->unit, v->log ? "log10 %s" : "%s", unit);
+}
+
+void mpm_env_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
+{
+    const mpm_env *env = self;
+    const uint32_t dim = mpm_episode_dim(&env->episode);
+    *lower = -1.0;
+    *upper = 1.0;
+    *start = 0.0;
+    if (i >= dim) {
+        const mpm_variable *v = &env->task->variables[i - dim];
+        *lower = v->log ? log10(v->lower) : v->lower;
+        *upper = v->log ? log10(v->upper) : v->upper;
+        *start = v->log ? log10(v->start) : v->start;
+    }
+}
+
 void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     const mpm_env *env = self;
     const mpm_scene *scene = &env->scene;
+    if (i >= mpm_episode_dim(&env->episode)) {
+        name_constant(&env->task->variables[i - mpm_episode_dim(&env->episode)], out);
+        return;
+    }
     uint32_t dim = env->episode.action_dim, k = (uint32_t)(i % dim), t = 0;
     while (k >= scene->tools[t].action_dim) {
         k -= scene->tools[t++].action_dim;
@@ -415,6 +444,7 @@ static void half_extent(const mpm_tool *tool, const double rotation[4], double o
             out[d] = s[0] * across + s[1];
             break;
         case MPM_BOX:
+        case MPM_MESH:
             out[d] = s[0] * fabs(edge[0][d]) + s[1] * along + s[2] * fabs(edge[2][d]);
             break;
         default:
@@ -452,13 +482,117 @@ static void set_box(mpm_env *env)
     s->info.box[1] = s->info.ground; /* nothing below the floor is visible; shadows show what is in the air */
 }
 
-/* The variables of networks follow those of the episode. */
+/* ---- variables after the actions: constants of materials, then networks ---- */
+
+/* The body whose particles begin with those of the phase. */
+static const mpm_matter *matter_of(const mpm_env *env, uint32_t phase)
+{
+    uint32_t first = 0, b = 0;
+    for (; b + 1 < env->scene.n_bodies; b++) {
+        const uint32_t count = mpm_body_count(&env->scene, &env->episode.sim.domain, env->particles_asked, b);
+        if (count > 0 && first == env->episode.sim.phases[phase].first) {
+            break;
+        }
+        first += count;
+    }
+    return &env->scene.bodies[b].matter;
+}
+
+static double value_of(const mpm_variable *v, double x)
+{
+    return v->log ? pow(10.0, x) : x;
+}
+
+/* The constants of a material at x, in the order of MPM_YOUNGS_MODULUS ...; returns whether any varies. */
+static bool constants_at(const mpm_env *env, const mpm_matter *matter, const double *x, double out[3])
+{
+    bool varies = false;
+    out[0] = matter->youngs_modulus;
+    out[1] = matter->poisson_ratio;
+    out[2] = matter->yield_stress;
+    for (uint32_t i = 0; matter->own && matter->number > 0 && i < env->task->n_variables; i++) {
+        const mpm_variable *v = &env->task->variables[i];
+        if (v->material == matter->number) {
+            out[v->constant] = value_of(v, x[i]);
+            varies = true;
+        }
+    }
+    return varies;
+}
+
+static void set_constants(mpm_env *env, const double *x)
+{
+    memset(env->constants_bar, 0, sizeof env->constants_bar);
+    for (uint32_t k = 0; k < env->episode.sim.n_phases; k++) {
+        mpm_material *law = &env->episode.sim.phases[k].material;
+        double c[3];
+        if (constants_at(env, matter_of(env, k), x, c)) {
+            const mpm_material made = mpm_material_make(c[0], c[1], c[2]);
+            law->mu = made.mu;
+            law->lambda = made.lambda;
+            law->yield_strain = made.yield_strain;
+            law->bar = env->constants_bar[k];
+        }
+    }
+}
+
+/* Writes the derivatives by the constants: mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 - 2 nu)), yield
+ * strain = stress / (2 mu). */
+static void constants_gradient(const mpm_env *env, const double *x, double *grad)
+{
+    memset(grad, 0, env->task->n_variables * sizeof *grad);
+    for (uint32_t k = 0; k < env->episode.sim.n_phases; k++) {
+        const mpm_matter *matter = matter_of(env, k);
+        double c[3], sum[MPM_CONSTANTS] = {0.0};
+        if (!constants_at(env, matter, x, c)) {
+            continue;
+        }
+        for (uint32_t i = 0; i < MPM_PARTS * MPM_CONSTANTS; i++) {
+            sum[i % MPM_CONSTANTS] += env->constants_bar[k][i];
+        }
+        const double e = c[0], nu = c[1], a = 1.0 + nu, b = 1.0 - 2.0 * nu;
+        const double by[3] = {(sum[0] / (2.0 * a)) + sum[1] * nu / (a * b) - sum[2] * c[2] * a / (e * e),
+                              -sum[0] * e / (2.0 * a * a) +
+                                  sum[1] * e * (1.0 + 2.0 * nu * nu) / (a * a * b * b) + sum[2] * c[2] / e,
+                              sum[2] * a / e};
+        for (uint32_t i = 0; i < env->task->n_variables; i++) {
+            const mpm_variable *v = &env->task->variables[i];
+            if (v->material == matter->number) {
+                grad[i] += by[v->constant] * (v->log ? log(10.0) * value_of(v, x[i]) : 1.0);
+            }
+        }
+    }
+}
+
+static ds_status run_scene(mpm_env *env, ds_eval *io, mpm_step_hook *hook)
+{
+    const uint64_t all = io->n, own = mpm_episode_dim(&env->episode);
+    if (env->task->n_variables == 0) {
+        return mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+    }
+    if (all != own + env->task->n_variables || !mpm_env_finite(all, io->x)) {
+        return ds_host_fail(env->kit.host, DS_E_ARG, "x must hold %llu finite numbers",
+                            (unsigned long long)(own + env->task->n_variables));
+    }
+    set_constants(env, io->x + own);
+    io->n = own;
+    ds_status status = mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+    io->n = all;
+    if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
+        memset(io->grad + own, 0, (all - own) * sizeof *io->grad);
+        if (io->outcome == DS_EVAL_OK) {
+            constants_gradient(env, io->x + own, io->grad + own);
+        }
+    }
+    return status;
+}
+
 static ds_status run(mpm_env *env, ds_eval *io, mpm_step_hook *hook)
 {
     const ds_hybrid *hybrid = &env->kit.hybrid;
-    const uint64_t all = io->n, own = mpm_episode_dim(&env->episode);
+    const uint64_t all = io->n, own = mpm_episode_dim(&env->episode) + env->task->n_variables;
     if (hybrid->nets == 0) {
-        return mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+        return run_scene(env, io, hook);
     }
     if (all != own + hybrid->variables || !mpm_env_finite(all, io->x)) {
         return ds_host_fail(env->kit.host, DS_E_ARG, "x must hold %llu finite numbers",
@@ -466,7 +600,7 @@ static ds_status run(mpm_env *env, ds_eval *io, mpm_step_hook *hook)
     }
     mpm_net_begin(&env->net, io->x + own);
     io->n = own;
-    ds_status status = mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
+    ds_status status = run_scene(env, io, hook);
     io->n = all;
     if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
         memset(io->grad + own, 0, (all - own) * sizeof *io->grad);
@@ -503,6 +637,15 @@ static void add_tool(ds_scene_kit *s, const char *name, const mpm_tool *tool)
     /* the tool stores half the height of a cylinder */
     const double size[4] = {tool->size[0], (tool->shape == MPM_CYLINDER ? 2.0 : 1.0) * tool->size[1],
                             tool->size[2], 0.0};
+    if (tool->shape == MPM_MESH) {
+        const double edge[4] = {0.0};
+        ds_scene_body *body = ds_scene_kit_at(
+            s, ds_scene_kit_body(s, name, DS_BODY_MESH, tool->action_dim > 0 ? DS_ROLE_TOOL : DS_ROLE_FIXED,
+                                 tool->mesh->points, edge));
+        body->index = tool->mesh->index;
+        body->index_count = tool->mesh->indices;
+        return;
+    }
     ds_scene_kit_body(s, name, shapes[tool->shape], tool->action_dim > 0 ? DS_ROLE_TOOL : DS_ROLE_FIXED,
                       tool->shape == MPM_CHOPSTICKS ? 2 : 1, size);
 }
@@ -528,6 +671,15 @@ void mpm_env_bodies(void *self, ds_scene_kit *s)
     s->info.ground = 0.0;
 }
 
+/* The points of the mesh in the world. */
+static void put_mesh(const mpm_tool_mesh *mesh, const mpm_pose *pose, double *out)
+{
+    for (size_t p = 0; p < mesh->points; p++) {
+        quat_rotate(pose->rotation, mesh->point + 3 * p, out + 3 * p);
+        vec3_add_scaled(out + 3 * p, 1.0, pose->position);
+    }
+}
+
 void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const mpm_env *env = self;
@@ -542,6 +694,10 @@ void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
         memcpy(out, env->positions + 3 * first, s->body[b].count * 3 * sizeof(double));
     } else {
         uint64_t t = b - env->scene.n_bodies;
+        if (env->scene.tools[t].shape == MPM_MESH) {
+            put_mesh(env->scene.tools[t].mesh, &env->poses[k * env->scene.n_tools + t], out);
+            return;
+        }
         put_tool(&env->scene.tools[t], &env->poses[k * env->scene.n_tools + t], out);
     }
 }

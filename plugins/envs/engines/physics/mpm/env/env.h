@@ -47,6 +47,16 @@ typedef struct mpm_net {
 
 /* ---- instances ---- */
 
+/* A constant of a material that is a decision variable. Its value, or with `log` the logarithm to base 10, is
+ * the variable. */
+enum { MPM_YOUNGS_MODULUS = 0, MPM_POISSON_RATIO = 1, MPM_YIELD_STRESS = 2, MPM_MAX_VARIABLES = 24 };
+typedef struct mpm_variable {
+    uint32_t constant, material; /* its mpm_matter.number */
+    bool log;
+    double lower, upper, start; /* of the value */
+    const char *name;           /* of the material */
+} mpm_variable;
+
 typedef struct mpm_task {
     mpm_scene scene;
     /* Changes the scene for variant 1..5 if more than the target differs; may be NULL. */
@@ -61,6 +71,8 @@ typedef struct mpm_task {
     const double *density;
     int n;
     const mpm_scene *shapes;
+    uint32_t n_variables;
+    mpm_variable variables[MPM_MAX_VARIABLES];
     /* Names of bodies and tools; NULL: the engine's own. */
     const char *body_names[MPM_MAX_BODIES], *tool_names[MPM_MAX_TOOLS];
 } mpm_task;
@@ -77,10 +89,11 @@ typedef struct mpm_env {
     const mpm_task *task;
     mpm_scene scene; /* the task's scene, for this variant */
     mpm_episode episode;
-    mpm_image image;          /* loss = image */
-    mpm_net net;              /* a network in the yield stress, if wired */
-    uint32_t particles_asked; /* parameter `particles` */
-    uint32_t observed_asked;  /* parameter `observed` */
+    mpm_image image; /* loss = image */
+    mpm_net net;     /* a network in the yield stress, if wired */
+    double constants_bar[MPM_MAX_BODIES][MPM_PARTS * MPM_CONSTANTS]; /* of the phases */
+    uint32_t particles_asked;                                        /* parameter `particles` */
+    uint32_t observed_asked;                                         /* parameter `observed` */
     /* Drawn data of the last episode, if a scene is wanted. */
     double *positions;     /* [steps + 1][particles][3] */
     mpm_pose *poses;       /* [steps + 1][tools] */
@@ -132,6 +145,7 @@ ds_status mpm_env_wire(void *self);
 void mpm_env_release(void *self);
 uint64_t mpm_env_hooks(const void *self, ds_hook *out);
 void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out);
+void mpm_env_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 ds_status mpm_env_begin(void *self, uint64_t noise_key);
 void mpm_env_observe(const void *self, double *obs);
 ds_status mpm_env_act(void *self, uint64_t k, ds_step *io);

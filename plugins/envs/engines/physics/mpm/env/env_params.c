@@ -310,10 +310,10 @@ static ds_status open_image(mpm_env *env)
 static void describe(mpm_env *env)
 {
     const mpm_episode *e = &env->episode;
-    env->kit.n = mpm_episode_dim(e);
+    env->kit.n = mpm_episode_dim(e) + (uint64_t)env->task->n_variables;
     env->kit.steps = e->steps;
     env->kit.dt = e->sim.domain.substeps * e->sim.domain.dt;
-    env->kit.horizon = e->segments;
+    env->kit.horizon = env->task->n_variables > 0 ? 0 : e->segments; /* 0: no stepwise control */
     env->kit.control_dt = env->kit.dt * e->steps / e->segments;
     env->kit.n_obs = 6 * (uint64_t)mpm_env_observed(env);
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {

@@ -2,7 +2,9 @@
 /* setup.c - from the sections of a scene file to an mpm_task. */
 #include "engines/physics/mpm/env/setup.h"
 
+#include "engines/data/surface.h"
 #include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/fem/read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,9 +18,11 @@ static const double most_size = 10.0, most_stress = 1e9;
 
 static const char *const kinds[] = {"scene", "material", "body", "tool", "target", "actions", "loss", NULL};
 static const char *const law_names[] = {"plasticine", "elastic", "fluid", NULL};
-static const char *const body_shapes[] = {"box", "sphere", "lattice", "cylinder", "capsule", "torus", NULL};
+static const char *const body_shapes[] = {"box",   "sphere", "lattice", "cylinder", "capsule",
+                                          "torus", "points", "mesh",    NULL};
+enum { BODY_MESH = MPM_BODY_POINTS + 1 }; /* becomes points */
 static const char *const tool_shapes[] = {"sphere",      "capsule",    "cylinder", "torus", "box",
-                                          "rolling_pin", "chopsticks", "ladle",    NULL};
+                                          "rolling_pin", "chopsticks", "ladle",    "mesh",  NULL};
 static const char *const moves[] = {"none", "xy", "xyz", "pose", NULL};
 static const uint32_t move_dims[] = {0, 2, 3, 6};
 static const char *const loss_names[] = {"segment_sum", "step_sum", "final", "image", NULL};
@@ -39,6 +43,28 @@ typedef struct reader {
 
 /* ---- materials ---- */
 
+/* A constant of the last material, a number or a variable. */
+static double constant_of(reader *r, const scene_section *s, uint32_t constant, double low, double high,
+                          double otherwise)
+{
+    static const char *const keys[] = {"youngs_modulus", "poisson_ratio", "yield_stress"};
+    mpm_task *task = &r->setup->task;
+    const scene_quantity q = scene_quantity_of(r->f, s, keys[constant], low, high, otherwise);
+    if (q.variable && task->n_variables == MPM_MAX_VARIABLES) {
+        scene_fail(r->f, s, keys[constant], "more than %d variables", MPM_MAX_VARIABLES);
+    } else if (q.variable) {
+        r->materials[r->n_materials - 1].matter.number = r->n_materials;
+        task->variables[task->n_variables++] = (mpm_variable){.constant = constant,
+                                                              .material = r->n_materials,
+                                                              .log = q.log,
+                                                              .lower = q.lower,
+                                                              .upper = q.upper,
+                                                              .start = q.value,
+                                                              .name = scene_name(s)};
+    }
+    return q.value;
+}
+
 static void read_material(reader *r, const scene_section *s)
 {
     scene_file *f = r->f;
@@ -51,9 +77,9 @@ static void read_material(reader *r, const scene_section *s)
     m->matter.law = scene_choice(f, s, "law", law_names, MPM_PLASTICINE);
     if (m->matter.law == MPM_PLASTICINE) {
         m->matter.density = scene_number(f, s, "density", 1e-3, 1e3, 1.0);
-        m->matter.youngs_modulus = scene_number(f, s, "youngs_modulus", 1.0, most_stress, 5000.0);
-        m->matter.poisson_ratio = scene_number(f, s, "poisson_ratio", 0.0, 0.49, 0.2);
-        m->matter.yield_stress = scene_number(f, s, "yield_stress", 0.0, most_stress, 50.0);
+        m->matter.youngs_modulus = constant_of(r, s, MPM_YOUNGS_MODULUS, 1.0, most_stress, 5000.0);
+        m->matter.poisson_ratio = constant_of(r, s, MPM_POISSON_RATIO, 0.0, 0.49, 0.2);
+        m->matter.yield_stress = constant_of(r, s, MPM_YIELD_STRESS, 0.0, most_stress, 50.0);
     } else if (m->matter.law == MPM_ELASTIC) {
         m->matter.density = scene_number(f, s, "density", 1e-3, 1e5, 1.0);
         m->matter.modulus = scene_number(f, s, "shear_modulus", 0.0, most_stress, 1000.0);
@@ -87,7 +113,7 @@ static void use_material(reader *r, const scene_section *s, mpm_body *body, bool
         body->matter = *matter;
         return;
     }
-    const bool plain = !(matter->density < 1.0 || matter->density > 1.0);
+    const bool plain = !(matter->density < 1.0 || matter->density > 1.0) && matter->number == 0;
     if (plain && !*have) {
         scene->youngs_modulus = matter->youngs_modulus;
         scene->poisson_ratio = matter->poisson_ratio;
@@ -119,6 +145,91 @@ static double size_of(reader *r, const scene_section *s, const char *key)
     return scene_needs(r->f, s, key) ? scene_number(r->f, s, key, 1e-4, most_size, 1.0) : 1.0;
 }
 
+/* ---- bodies from files ---- */
+
+/* Copies n numbers, times scale, to memory of the setup; NULL where it is short. */
+static double *keep(reader *r, const double *from, size_t n, double scale)
+{
+    double *out = ds_memory_doubles(&r->setup->memory, n + 1);
+    for (size_t i = 0; out && i < n; i++) {
+        out[i] = from[i] * scale;
+    }
+    return out;
+}
+
+static double scale_of(reader *r, const scene_section *s)
+{
+    return scene_number(r->f, s, "scale", 1e-9, 1e9, 1.0);
+}
+
+/* Opens the closed surface of key `file`; returns false after a failure. */
+static bool open_surface(reader *r, const scene_section *s, surface *out)
+{
+    char error[SURFACE_ERROR];
+    const double scale = scale_of(r, s);
+    if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
+        return false;
+    }
+    if (surface_read(out, scene_path(r->f, s, "file"), scale, error) != 0) {
+        scene_fail(r->f, s, "file", "%s", error);
+        return false;
+    }
+    return true;
+}
+
+/* Points of a .ply file. */
+static void read_points(reader *r, const scene_section *s, mpm_body *body)
+{
+    char error[FEM_READ_ERROR];
+    fem_mesh mesh;
+    const double scale = scale_of(r, s);
+    if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
+        return;
+    }
+    if (fem_read_points(&mesh, scene_path(r->f, s, "file"), error) != 0) {
+        scene_fail(r->f, s, "file", "%s", error);
+        return;
+    }
+    if (mesh.points > MOST_PARTICLES) {
+        scene_fail(r->f, s, "file", "%zu points: use at most %d", mesh.points, MOST_PARTICLES);
+    } else {
+        body->points = keep(r, mesh.point, 3 * mesh.points, scale);
+        body->count = body->points ? (uint32_t)mesh.points : 0;
+    }
+    fem_mesh_free(&mesh);
+}
+
+/* Fills the inside of a mesh with points, drawn in the box around it. */
+static void fill_mesh(reader *r, const scene_section *s, mpm_body *body)
+{
+    surface inside;
+    if (!open_surface(r, s, &inside)) {
+        return;
+    }
+    double wanted = scene_has(r->f, s, "per_volume")
+                        ? scene_number(r->f, s, "per_volume", 1.0, 1e12, 1.0) * inside.volume
+                        : scene_count(r->f, s, "count", 1, MOST_PARTICLES, 1);
+    if (scene_has(r->f, s, "per_volume") == scene_has(r->f, s, "count")) {
+        scene_fail(r->f, s, NULL, "[%s] needs either count or per_volume", scene_name(s));
+    } else if (wanted < 1.0 || wanted > MOST_PARTICLES) {
+        scene_fail(r->f, s, "per_volume", "that makes %.0f particles: use 1 to %d per body", wanted,
+                   MOST_PARTICLES);
+    }
+    double *points = scene_failed(r->f) ? NULL : ds_memory_doubles(&r->setup->memory, 3 * (size_t)wanted);
+    mpm_rng rng;
+    mpm_rng_seed(&rng, scene_count(r->f, s, "seed", 0, UINT32_MAX, 0));
+    for (uint32_t p = 0; points && p < (uint32_t)wanted;) {
+        double *x = points + 3 * (size_t)p;
+        for (int d = 0; d < 3; d++) {
+            x[d] = inside.low[d] + mpm_rng_uniform(&rng) * (inside.high[d] - inside.low[d]);
+        }
+        p += surface_inside(&inside, x);
+    }
+    body->points = points;
+    body->count = points ? (uint32_t)wanted : 0;
+    surface_free(&inside);
+}
+
 /* Fills the shape of a body; returns its volume. */
 static double read_shape(reader *r, const scene_section *s, mpm_body *body)
 {
@@ -131,6 +242,13 @@ static double read_shape(reader *r, const scene_section *s, mpm_body *body)
     }
     read_rotation(r, s, body->rotation, &body->turned);
     switch (body->shape) {
+    case MPM_BODY_POINTS:
+        read_points(r, s, body);
+        return 0.0;
+    case BODY_MESH:
+        body->shape = MPM_BODY_POINTS;
+        fill_mesh(r, s, body);
+        return 0.0;
     case MPM_BODY_SPHERE:
         size[0] = size_of(r, s, "radius");
         return 4.0 / 3.0 * pi * size[0] * size[0] * size[0];
@@ -175,13 +293,34 @@ static void turn_half(const double q[4], const double half[3], double out[3])
     }
 }
 
+/* The axis-aligned box around a body. */
+static void box_of(const mpm_body *body, double low[3], double high[3])
+{
+    const bool points = body->shape == MPM_BODY_POINTS;
+    double own[3], half[3] = {0.0}, turned[3];
+    if (!points) {
+        mpm_body_half(body, own);
+        turn_half(body->rotation, own, half);
+    }
+    for (int d = 0; d < 3; d++) {
+        low[d] = points ? (double)INFINITY : body->center[d] - half[d];
+        high[d] = points ? -(double)INFINITY : body->center[d] + half[d];
+    }
+    for (uint32_t p = 0; points && p < body->count; p++) {
+        quat_rotate(body->rotation, body->points + 3 * (size_t)p, turned);
+        for (int d = 0; d < 3; d++) {
+            low[d] = fmin(low[d], body->center[d] + turned[d]);
+            high[d] = fmax(high[d], body->center[d] + turned[d]);
+        }
+    }
+}
+
 static void check_inside(reader *r, const scene_section *s, const mpm_body *body)
 {
-    double own[3], half[3];
-    mpm_body_half(body, own);
-    turn_half(body->rotation, own, half);
-    for (int d = 0; d < 3; d++) {
-        const double low = body->center[d] - half[d], high = body->center[d] + half[d];
+    double lower[3], upper[3];
+    box_of(body, lower, upper);
+    for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
+        const double low = lower[d], high = upper[d];
         if (low < 0.0 || high > 1.0) {
             scene_fail(r->f, s, "center",
                        "the body reaches from %.4g to %.4g along %c, the grid from 0 to 1: move it or make "
@@ -231,8 +370,10 @@ static void read_body(reader *r, const scene_section *s, mpm_scene *scene)
     }
     mpm_body *body = &scene->bodies[scene->n_bodies++];
     double volume = read_shape(r, s, body);
-    uint32_t count = read_count(r, s, body, volume);
-    body->count = body->shape == MPM_BODY_LATTICE ? 0 : count;
+    if (body->shape != MPM_BODY_POINTS) {
+        uint32_t count = read_count(r, s, body, volume);
+        body->count = body->shape == MPM_BODY_LATTICE ? 0 : count;
+    }
     body->seed = scene_count(r->f, s, "seed", 0, UINT32_MAX, 0);
     check_inside(r, s, body);
 }
@@ -275,6 +416,39 @@ static void read_bodies(reader *r)
 
 /* ---- tools ---- */
 
+/* The distance to a mesh on a grid, and the mesh to draw. */
+static void read_tool_mesh(reader *r, const scene_section *s, mpm_tool *tool)
+{
+    surface solid;
+    const int cells = (int)scene_count(r->f, s, "cells", 8, 128, 48);
+    if (!open_surface(r, s, &solid)) {
+        return;
+    }
+    distance_grid grid;
+    mpm_tool_mesh *mesh = ds_memory_take(&r->setup->memory, 1, sizeof *mesh);
+    uint32_t *index = ds_memory_take(&r->setup->memory, 3 * solid.mesh.triangles, sizeof *index);
+    if (mesh && index && surface_distances(&solid, cells, &grid)) {
+        const size_t all = (size_t)grid.n[0] * (size_t)grid.n[1] * (size_t)grid.n[2];
+        double *value = keep(r, grid.value, all, 1.0);
+        free(grid.value);
+        memcpy(index, solid.mesh.triangle, 3 * solid.mesh.triangles * sizeof *index);
+        grid.value = value;
+        mesh->distance = grid;
+        mesh->points = (uint32_t)solid.mesh.points;
+        mesh->indices = (uint32_t)(3 * solid.mesh.triangles);
+        mesh->point = keep(r, solid.mesh.point, 3 * solid.mesh.points, 1.0);
+        mesh->index = index;
+        tool->mesh = mesh;
+    }
+    for (int d = 0; d < 3; d++) {
+        tool->size[d] = fmax(fabs(solid.low[d]), fabs(solid.high[d]));
+    }
+    if (!tool->mesh || r->setup->memory.failed) {
+        scene_fail(r->f, s, "file", "no memory for the distance to the mesh");
+    }
+    surface_free(&solid);
+}
+
 static void read_tool_size(reader *r, const scene_section *s, mpm_tool *tool)
 {
     double *size = tool->size;
@@ -286,6 +460,9 @@ static void read_tool_size(reader *r, const scene_section *s, mpm_tool *tool)
         for (int d = 0; d < 3; d++) {
             size[d] *= 0.5;
         }
+        break;
+    case MPM_MESH:
+        read_tool_mesh(r, s, tool);
         break;
     case MPM_CYLINDER:
         size[0] = size_of(r, s, "radius");
@@ -357,13 +534,64 @@ static bool ends_with(const char *text, const char *ending)
     return n >= m && strcmp(text + n - m, ending) == 0;
 }
 
+/* A density as NumPy saves it: n x n x n doubles in C order, the mass of each node. */
+static void read_density(reader *r, const scene_section *s, const char *path)
+{
+    enum { HEAD = 10, LONGEST = 4096, MOST_NODES = 128 };
+    char head[LONGEST + 1] = "";
+    mpm_task *task = &r->setup->task;
+    long n[3] = {0};
+    FILE *in = fopen(path, "rb");
+    size_t got = in ? fread(head, 1, HEAD, in) : 0, length = 0;
+    if (got == HEAD && memcmp(head, "\x93NUMPY\x01", 7) == 0) {
+        length = (size_t)(unsigned char)head[8] + 256 * (size_t)(unsigned char)head[9];
+    }
+    length = length > LONGEST ? 0 : length;
+    got = length > 0 ? fread(head, 1, length, in) : 0;
+    head[got] = '\0';
+    const char *shape = strstr(head, "'shape': (");
+    const bool good = got > 0 && got == length && strstr(head, "'<f8'") &&
+                      strstr(head, "'fortran_order': False") && shape &&
+                      sscanf(shape, "'shape': (%ld, %ld, %ld)", &n[0], &n[1], &n[2]) == 3;
+    if (!in) {
+        scene_fail(r->f, s, "file", "%.200s cannot be read", path);
+    } else if (!good || n[0] < 8 || n[0] > MOST_NODES || n[1] != n[0] || n[2] != n[0]) {
+        scene_fail(r->f, s, "file",
+                   "%.200s: expected an .npy array of n x n x n float64 in C order, n from 8 to %d", path,
+                   MOST_NODES);
+    } else {
+        const size_t all = (size_t)n[0] * (size_t)n[0] * (size_t)n[0];
+        double *density = ds_memory_doubles(&r->setup->memory, all), sum = 0.0;
+        bool whole = density && fread(density, sizeof *density, all, in) == all;
+        for (size_t i = 0; whole && i < all; i++) {
+            whole = density[i] >= 0.0 && isfinite(density[i]);
+            sum += density[i];
+        }
+        if (density && (!whole || !(sum > 0.0))) {
+            scene_fail(r->f, s, "file", "%.200s: %s", path,
+                       whole ? "the density is zero everywhere"
+                             : "the file is cut, or a mass is negative or not finite");
+        }
+        task->density = density;
+        task->n = (int)n[0];
+    }
+    if (in) {
+        fclose(in);
+    }
+}
+
 static void read_target_file(reader *r, const scene_section *s)
 {
     mpm_task *task = &r->setup->task;
     const char *given = scene_text(r->f, s, "file", ""), *path = scene_path(r->f, s, "file");
     char relative[SCENE_LINE + 8], found[4096];
+    if (ends_with(given, ".npy")) {
+        read_density(r, s, path);
+        return;
+    }
     if (!ends_with(given, ".targets")) {
-        scene_fail(r->f, s, "file", "file = %.60s: expected a file of targets (.targets)", given);
+        scene_fail(r->f, s, "file", "file = %.60s: expected a density (.npy) or a file of targets (.targets)",
+                   given);
         return;
     }
     if (access(path, R_OK) != 0) {

@@ -399,6 +399,25 @@ static __attribute__((noinline)) void yield_adjoint(const strain *s, const mpm_m
     }
 }
 
+/* Adds the adjoints of the constants, see material.h; lanes beyond the series add theirs elsewhere. k_bar:
+ * adjoint of k. */
+static __attribute__((noinline)) void constants_adjoint(const strain *s, const stress_function *phi,
+                                                        const mpm_material *law, vec k_bar, const sym t_bar)
+{
+    const vec r = phi->scale, jjj = s->volume * s->volume * s->volume, t0 = sym_trace(t_bar);
+    const vec mu = R(2) * (phi->f[0] * t0 + phi->f[1] * r * sym_dot(t_bar, s->h) +
+                           phi->f[2] * (r * r) * sym_dot(t_bar, s->hh));
+    const vec lambda = t0 * (jjj * jjj - jjj), yield = k_bar * s->inverse_norm;
+    double *bar = law->bar + (size_t)MPM_CONSTANTS * law->part;
+    for (int l = 0; l < VL; l++) {
+        if (!(s->beyond[l] > R(0))) {
+            bar[0] += (double)mu[l];
+            bar[1] += (double)lambda[l];
+            bar[2] += (double)yield[l];
+        }
+    }
+}
+
 /* f_bar: adjoint of F_new; t_bar: symmetric part of the adjoint of the stress. Writes the adjoint of A. */
 INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress_function *phi,
                         const vec log_series[3], const vec log_slope[3], const sym dd,
@@ -433,6 +452,9 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     vec volume_bar =
         shear * (q0 * t0 + q1 * t1 + q2 * t2) + R(3 * law->lambda) * t0 * jjj * (jjj + jjj - R(1));
 
+    if (law->bar) {
+        constants_adjoint(s, phi, law, k_bar, t_bar);
+    }
     vec yield_h2_bar = all(R(0));
     if (law->yield) {
         vec more;

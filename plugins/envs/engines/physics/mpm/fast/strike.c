@@ -35,7 +35,7 @@ static void look(search *s, rectangle r)
     double half_j = 0.5 * (r.nj - 1), half_k = 0.5 * (r.nk - 1);
     const double middle[3] = {s->x, (box->lower[1] - s->offset + r.j + half_j) * s->dx,
                               (box->lower[2] - s->offset + r.k + half_k) * s->dx};
-    double d = mpm_tool_distance(s->tool, s->pose, middle);
+    double d = mpm_tool_distance_bound(s->tool, s->pose, middle);
     if (d > s->reach + s->dx * sqrt(half_j * half_j + half_k * half_k)) {
         return;
     }

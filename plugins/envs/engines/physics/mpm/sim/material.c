@@ -342,6 +342,26 @@ static void clamped_adjoint(const mpm_material *law, const mpm_svd *svd, const r
     mpm_svd3_adjoint_clamped(svd, u_bar, s_bar, v_bar, a_bar);
 }
 
+/* Adds the adjoints of the constants. diff: F - R; sf: stress_bar F; total: adjoint of F, stress included. The
+ * returned stretches are exp(e - (norm - yield) dev / norm). */
+static void add_constants(const mpm_material *law, const mpm_svd *svd, const return_map *map,
+                          const double diff[9], const double sf[9], const double total[9], double lambda_bar)
+{
+    double *bar = law->bar + (size_t)MPM_CONSTANTS * law->part, t[9], m[9], sum = 0.0;
+    for (int i = 0; i < 9; i++) {
+        sum += 2.0 * diff[i] * sf[i];
+    }
+    bar[0] += sum;
+    bar[1] += lambda_bar;
+    if (map->plastic) {
+        mat3_mul(total, svd->v, t);
+        mat3_tmul(svd->u, t, m);
+        for (int k = 0; k < 3; k++) {
+            bar[2] += m[4 * k] * map->stretch[k] * map->dev[k] / map->norm;
+        }
+    }
+}
+
 void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const double f_new[9],
                           const double f_bar[9], const double stress_bar[9], double a_bar[9])
 {
@@ -362,6 +382,10 @@ void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const dou
     for (int i = 0; i < 9; i++) {
         total[i] = f_bar[i] + 2.0 * law->mu * (sf[i] + sd[i]) + volume * cof[i];
         r_bar[i] = -2.0 * law->mu * sf[i];
+    }
+    if (law->bar) {
+        add_constants(law, svd, &map, diff, sf, total,
+                      j * (j - 1.0) * (stress_bar[0] + stress_bar[4] + stress_bar[8]));
     }
     if (law->clamped_svd) {
         clamped_adjoint(law, svd, &map, total, r_bar, a_bar);

@@ -44,8 +44,13 @@ typedef struct mpm_material {
     uint32_t clamped_svd;      /* nonzero: adjoint through PlasticineLab's clamped SVD derivative */
     double modulus, viscosity; /* of elastic solid and syrup, see below */
     const mpm_yield *yield;    /* replaces yield_strain unless NULL */
-    uint32_t part;             /* for `yield` */
+    uint32_t part;             /* for `yield` and `bar` */
+    /* [MPM_PARTS][MPM_CONSTANTS]: adjoints add those of mu, lambda and yield_strain of plasticine here; NULL:
+     * not wanted */
+    double *bar;
 } mpm_material;
+
+enum { MPM_CONSTANTS = 3 };
 
 mpm_material mpm_material_make(double youngs_modulus, double poisson_ratio, double yield_stress);
 

@@ -4,6 +4,8 @@
 #ifndef MPM_SCENE_H
 #define MPM_SCENE_H
 
+#include "engines/data/distance_grid.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +22,7 @@ typedef struct mpm_matter {
     double viscosity; /* syrup; Pa s */
     bool own;         /* plasticine: the following constants replace those of the scene; Pa */
     double youngs_modulus, poisson_ratio, yield_stress;
+    uint32_t number; /* own plasticine whose constants are variables: 1 + number of the material */
 } mpm_matter;
 
 /* Where the particles of a body are in the target: nowhere else, moved by `by`, moved so that the body's
@@ -70,8 +73,17 @@ enum {
     MPM_BOX = 4,         /* [half extents] */
     MPM_ROLLING_PIN = 5, /* a capsule that rolls, yaws and is lifted */
     MPM_CHOPSTICKS = 6,  /* two capsules hanging down from the origin, `gap` apart */
-    MPM_LADLE = 7        /* [radius, half thickness] of a half spherical shell, open to the top */
+    MPM_LADLE = 7,       /* [radius, half thickness] of a half spherical shell, open to the top */
+    MPM_MESH = 8         /* [half extents of a box about the origin that holds it], and `mesh` */
 };
+
+/* A closed surface about the tool's origin, of the owner of the scene. */
+typedef struct mpm_tool_mesh {
+    distance_grid distance;
+    uint32_t points, indices; /* to draw: points of triangles, three indices each */
+    const double *point;
+    const uint32_t *index;
+} mpm_tool_mesh;
 
 typedef struct mpm_pose {
     double position[3];
@@ -89,6 +101,7 @@ typedef struct mpm_tool {
     double min_gap;               /* chopsticks: smallest gap */
     double scale[MPM_MAX_ACTION]; /* displacement or angle per output step at action 1 */
     mpm_pose start;
+    const mpm_tool_mesh *mesh;
 } mpm_tool;
 
 /* Shorthand for scene descriptions. */

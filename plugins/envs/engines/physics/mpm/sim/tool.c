@@ -393,9 +393,39 @@ static void stick_adjoint(const double y_bar[3], int stick, double *gap_bar, dou
     *gap_bar += stick == 0 ? -0.5 * y_bar[0] : 0.5 * y_bar[0];
 }
 
+/* ---- mesh: the normal is the unit vector along the gradient of the distance ---- */
+
+static void mesh_distance_adjoint(const mpm_tool *tool, const double x[3], double d_bar, double x_bar[3])
+{
+    double gradient[3];
+    distance_grid_at(&tool->mesh->distance, x, gradient, NULL);
+    vec3_add_scaled(x_bar, d_bar, gradient);
+}
+
+static void mesh_normal(const mpm_tool *tool, const double x[3], double n[3])
+{
+    double gradient[3];
+    distance_grid_at(&tool->mesh->distance, x, gradient, NULL);
+    unit(gradient, n);
+}
+
+static void mesh_normal_adjoint(const mpm_tool *tool, const double x[3], const double n_bar[3],
+                                double x_bar[3])
+{
+    double gradient[3], hessian[9], bar[3] = {0.0};
+    distance_grid_at(&tool->mesh->distance, x, gradient, hessian);
+    unit_adjoint(gradient, n_bar, bar);
+    for (int k = 0; k < 3; k++) {
+        vec3_add_scaled(x_bar, bar[k], hessian + 3 * k);
+    }
+}
+
 static double local_distance(const mpm_tool *tool, double gap, const double x[3])
 {
     double y[3];
+    if (tool->shape == MPM_MESH) {
+        return distance_grid_at(&tool->mesh->distance, x, NULL, NULL);
+    }
     to_stick(tool, gap, x, false, y);
     return shape_at(tool, y)->distance(tool->size, y);
 }
@@ -404,6 +434,10 @@ static void local_distance_adjoint(const mpm_tool *tool, double gap, const doubl
                                    double *gap_bar, double x_bar[3])
 {
     double y[3], y_bar[3] = {0.0};
+    if (tool->shape == MPM_MESH) {
+        mesh_distance_adjoint(tool, x, d_bar, x_bar);
+        return;
+    }
     int stick = to_stick(tool, gap, x, false, y);
     shape_at(tool, y)->distance_adjoint(tool->size, y, d_bar, stick < 0 ? x_bar : y_bar);
     if (stick >= 0) {
@@ -414,6 +448,10 @@ static void local_distance_adjoint(const mpm_tool *tool, double gap, const doubl
 static void local_normal(const mpm_tool *tool, double gap, const double x[3], double n[3])
 {
     double y[3];
+    if (tool->shape == MPM_MESH) {
+        mesh_normal(tool, x, n);
+        return;
+    }
     to_stick(tool, gap, x, true, y);
     shape_at(tool, y)->normal(tool->size, y, n);
 }
@@ -422,6 +460,10 @@ static void local_normal_adjoint(const mpm_tool *tool, double gap, const double 
                                  double *gap_bar, double x_bar[3])
 {
     double y[3], y_bar[3] = {0.0};
+    if (tool->shape == MPM_MESH) {
+        mesh_normal_adjoint(tool, x, n_bar, x_bar);
+        return;
+    }
     int stick = to_stick(tool, gap, x, true, y);
     shape_at(tool, y)->normal_adjoint(tool->size, y, n_bar, stick < 0 ? x_bar : y_bar);
     if (stick >= 0) {
@@ -480,6 +522,14 @@ double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const doubl
     double local[3];
     mpm_tool_local(tool, pose, x, local);
     return local_distance(tool, pose->gap, local);
+}
+
+double mpm_tool_distance_bound(const mpm_tool *tool, const mpm_pose *pose, const double x[3])
+{
+    double local[3];
+    mpm_tool_local(tool, pose, x, local);
+    return tool->shape == MPM_MESH ? distance_grid_bound(&tool->mesh->distance, local)
+                                   : local_distance(tool, pose->gap, local);
 }
 
 /* The same in two steps, for callers that need both: the point in the tool's frame (a sphere does not

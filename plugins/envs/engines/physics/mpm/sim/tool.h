@@ -23,6 +23,8 @@ void mpm_tool_move_adjoint(const mpm_tool *tool, const mpm_pose *pose, const mpm
  * x is in world coordinates. The normal follows the formulas and has nearly unit length. x_bar may be NULL.
  */
 double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const double x[3]);
+/* A lower bound of the distance, for searches. */
+double mpm_tool_distance_bound(const mpm_tool *tool, const mpm_pose *pose, const double x[3]);
 void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double d_bar,
                                mpm_pose *pose_bar, double x_bar[3]);
 void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double n[3]);
