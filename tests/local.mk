@@ -43,12 +43,12 @@ test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(
 	$(engines)/rendering/observation/libobservation.la $(engines)/physics/fem/libfem.la $(engines)/physics/control/libcontrol.la \
 	$(engines)/rendering/render/librender.la $(engines)/rendering/render/libreadpng.la $(engines)/physics/mpm/libtasks.la \
 	$(engines)/physics/rigid/librigid.la $(engines)/physics/articulated/libarticulated.la $(engines)/physics/pendulum/libpendulum.la \
-	$(engines)/physics/pendulum/libcompound.la $(engines)/data/librecording.la $(engines)/physics/throw/libthrow.la $(engines)/physics/billiards/libbilliards.la $(engines)/physics/smoke/libsmoke.la \
+	$(engines)/physics/pendulum/libcompound.la $(engines)/data/librecording.la $(engines)/data/libsurface.la $(engines)/data/libscenefile.la $(engines)/physics/throw/libthrow.la $(engines)/physics/billiards/libbilliards.la $(engines)/physics/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
 
 # The archives of test_libs, and what they need of the system: libtool takes a second for each program to find that out.
 test_archives = $(foreach la,$(filter %.la,$(test_libs)),$(dir $(la)).libs/$(notdir $(la:.la=.a))) \
-	$(filter-out %.la,$(test_libs)) $(OPENBLAS_LIBS) $(FFI_LIBS) $(EXPAT_LIBS) $(PNG_LIBS)
+	$(filter-out %.la,$(test_libs)) $(OPENBLAS_LIBS) $(FFI_LIBS) $(EXPAT_LIBS) $(INIH_LIBS) $(PNG_LIBS)
 
 # What several tests use.
 check_LTLIBRARIES += %D%/support/libtest.la

@@ -5,6 +5,8 @@
 
 #include "config/npy.h"
 #include "engines/data/recording.h"
+#include "engines/data/scene_file.h"
+#include "engines/data/surface.h"
 #include "engines/physics/articulated/robot.h"
 #include "engines/physics/cloth/trajectory.h"
 #include "engines/physics/fem/model.h"
@@ -304,6 +306,59 @@ int fuzz_obj(const uint8_t *data, size_t size)
     fem_mesh m;
     char error[FEM_READ_ERROR];
     fuzz_check_mesh(fem_parse_obj(&m, (const char *)data, size, "input", error), &m, error);
+    return 0;
+}
+
+int fuzz_stl(const uint8_t *data, size_t size)
+{
+    fem_mesh m;
+    char error[FEM_READ_ERROR];
+    fuzz_check_mesh(fem_parse_stl(&m, (const char *)data, size, "input", error), &m, error);
+    return 0;
+}
+
+/* A mesh that can be read either is a closed surface or is refused with one line. */
+int fuzz_ply(const uint8_t *data, size_t size)
+{
+    fem_mesh m;
+    char error[FEM_READ_ERROR], why[SURFACE_ERROR];
+    fuzz_check_mesh(fem_parse_ply(&m, (const char *)data, size, "input", error), &m, error);
+    if (fem_parse_ply(&m, (const char *)data, size, "input", error) != 0) {
+        return 0;
+    }
+    surface s;
+    if (surface_open(&s, &m, "input", why) != 0) {
+        FUZZ_REQUIRE(why[0] != '\0' && strchr(why, '\n') == NULL && s.mesh.point == NULL);
+        return 0;
+    }
+    const double middle[3] = {0.5 * (s.low[0] + s.high[0]), 0.5 * (s.low[1] + s.high[1]),
+                              0.5 * (s.low[2] + s.high[2])};
+    surface_inside(&s, middle);
+    FUZZ_REQUIRE(s.volume > 0.0);
+    surface_free(&s);
+    return 0;
+}
+
+/* ---- scene files ---- */
+
+int fuzz_scene(const uint8_t *data, size_t size)
+{
+    static const char *const kinds[] = {"scene", "body", NULL};
+    scene_file *f = scene_file_parse((const char *)data, size, "input", "");
+    FUZZ_REQUIRE(f != NULL);
+    scene_kinds(f, kinds);
+    for (const scene_section *s = NULL; (s = scene_next(f, s, "body"));) {
+        double at[3] = {0.0};
+        const scene_quantity q = scene_quantity_of(f, s, "radius", 0.0, 1.0, 0.5);
+        scene_numbers(f, s, "center", 3, true, -1.0, 1.0, at);
+        FUZZ_REQUIRE(scene_failed(f) || (q.value >= 0.0 && q.value <= 1.0));
+        FUZZ_REQUIRE(scene_failed(f) || (at[0] >= -1.0 && at[2] <= 1.0));
+        FUZZ_REQUIRE(scene_whole(f, s, "count", 1, 10, 1) <= 10);
+    }
+    scene_done(f);
+    FUZZ_REQUIRE(scene_failed(f) == (scene_error(f)[0] != '\0'));
+    FUZZ_REQUIRE(strchr(scene_error(f), '\n') == NULL);
+    scene_file_free(f);
     return 0;
 }
 

@@ -618,7 +618,7 @@ double scene_number(scene_file *f, const scene_section *s, const char *key, doub
     return q.value;
 }
 
-uint32_t scene_count(scene_file *f, const scene_section *s, const char *key, uint32_t low, uint32_t high,
+uint32_t scene_whole(scene_file *f, const scene_section *s, const char *key, uint32_t low, uint32_t high,
                      uint32_t otherwise)
 {
     double v = scene_number(f, s, key, low, high, otherwise);

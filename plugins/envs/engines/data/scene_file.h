@@ -61,7 +61,7 @@ double scene_number(scene_file *f, const scene_section *s, const char *key, doub
                     double otherwise);
 scene_quantity scene_quantity_of(scene_file *f, const scene_section *s, const char *key, double low,
                                  double high, double otherwise);
-uint32_t scene_count(scene_file *f, const scene_section *s, const char *key, uint32_t low, uint32_t high,
+uint32_t scene_whole(scene_file *f, const scene_section *s, const char *key, uint32_t low, uint32_t high,
                      uint32_t otherwise);
 /* n numbers, or one for all of them where `spread`; `out` keeps its values where the key is missing. Returns
  * whether it was there. */

@@ -243,6 +243,12 @@ static int parse_tetgen(fem_mesh *m, const char *text, size_t size, const char *
                             "a.ele", error);
 }
 
+#define FACET(a_, b_, c_)                                                                                    \
+    " facet normal 0 0 1\n outer loop\n vertex " a_ "\n vertex " b_ "\n vertex " c_ "\n endloop\n "          \
+    "endfacet\n"
+#define PLY_HEAD(n_) "ply\nformat ascii 1.0\ncomment by hand\nelement vertex " n_ "\n"
+#define PLY_XYZ "property float x\nproperty uchar red\nproperty float y\nproperty double z\n"
+#define PLY_FACES(n_) "element face " n_ "\nproperty list uchar int vertex_indices\nend_header\n"
 #define SQUARE "v 0 0 0\nv 1 0 0 0.5 0.5 0.5\nv 1 1 0\nv 0 1 0\n"
 #define MSH2 "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
 #define NODES2 "$Nodes\n4\n10 0 0 0\n20 1 0 0\n30 0 1 0\n5 0 0 1\n$EndNodes\n"
@@ -260,6 +266,11 @@ static void files_become_meshes(void **state)
     } cases[] = {
         {fem_parse_obj, SQUARE "# a square\nf 1/2/3 2//1 3 4\n", 4, 2, 0, 1, 0},
         {fem_parse_obj, SQUARE "vn 0 0 1\r\ng left\r\nf -4 -3 -2\r\n", 4, 1, 0, 0.5, 0},
+        {fem_parse_stl, "solid a\n" FACET("0 0 0", "1 0 0", "1 1 0") FACET("-0 0 0", "1 1 0", "0 1 0"), 4, 2,
+         0, 1, 0},
+        {fem_parse_ply,
+         PLY_HEAD("4") PLY_XYZ PLY_FACES("1") "0 7 0 0\n1 7 0 0\n1 7 1 0\n0 7 1 0\n4 0 1 2 3\n", 4, 2, 0, 1,
+         0},
         {fem_parse_gmsh,
          MSH2 "$PhysicalNames\n1\n2 1 \"skin\"\n$EndPhysicalNames\n" NODES2
               "$Elements\n4\n1 15 2 0 1 10\n2 1 2 0 1 10 20\n3 2 2 0 1 10 20 30\n4 4 2 0 1 10 20 30 "
@@ -404,6 +415,17 @@ static void bad_files_are_told_with_their_line(void **state)
         {fem_parse_obj, "v 0 1e999 0\n", "a:1: a coordinate is '1e999', not a finite number"},
         {fem_parse_obj, "v 0 1\n", "a:1: a coordinate is missing"},
         {fem_parse_obj, "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n", "a:4: triangle 1 has no area"},
+        {fem_parse_stl, "hello",
+         "a:1: neither a text STL file, which begins with 'solid', nor a whole binary one"},
+        {fem_parse_stl, "solid a\nfacet\nvertex 0 0 0\nendfacet\n", "a:4: a facet with 1 corners"},
+        {fem_parse_stl, "solid a\nfacet\nvertex 0 0 nan\n",
+         "a:3: a coordinate is 'nan', not a finite number"},
+        {fem_parse_ply, "obj\n", "a:1: a PLY file begins with 'ply'"},
+        {fem_parse_ply, "ply\nformat binary 1.0\n", "a:2: 'binary' is not a format of PLY files"},
+        {fem_parse_ply, PLY_HEAD("1") PLY_FACES("0"), "a:8: the vertices have no x, y and z"},
+        {fem_parse_ply, PLY_HEAD("1") PLY_XYZ PLY_FACES("1") "0 0 0 0\n2 0 0\n",
+         "a:13: a face with 2 corners"},
+        {fem_parse_ply, PLY_HEAD("9") PLY_XYZ PLY_FACES("1") "0 0 0 0\n", "a:12: a number is missing"},
         {fem_parse_gmsh, "hello", "a:1: 'hello' found, $MeshFormat expected"},
         {fem_parse_gmsh, "$MeshFormat\n4.0 0 8\n", "a:2: version '4.0' is not supported; use 2.2 or 4.1"},
         {fem_parse_gmsh, "$MeshFormat\n2.2 2 8\n",

@@ -536,8 +536,8 @@ static void set_constants(mpm_env *env, const double *x)
     }
 }
 
-/* Writes the derivatives by the constants: mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 - 2 nu)), yield
- * strain = stress / (2 mu). */
+/* Writes the derivatives by the constants: mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 - 2 nu)),
+ * yield strain = stress / (2 mu). */
 static void constants_gradient(const mpm_env *env, const double *x, double *grad)
 {
     memset(grad, 0, env->task->n_variables * sizeof *grad);

@@ -208,7 +208,7 @@ static void fill_mesh(reader *r, const scene_section *s, mpm_body *body)
     }
     double wanted = scene_has(r->f, s, "per_volume")
                         ? scene_number(r->f, s, "per_volume", 1.0, 1e12, 1.0) * inside.volume
-                        : scene_count(r->f, s, "count", 1, MOST_PARTICLES, 1);
+                        : scene_whole(r->f, s, "count", 1, MOST_PARTICLES, 1);
     if (scene_has(r->f, s, "per_volume") == scene_has(r->f, s, "count")) {
         scene_fail(r->f, s, NULL, "[%s] needs either count or per_volume", scene_name(s));
     } else if (wanted < 1.0 || wanted > MOST_PARTICLES) {
@@ -217,7 +217,7 @@ static void fill_mesh(reader *r, const scene_section *s, mpm_body *body)
     }
     double *points = scene_failed(r->f) ? NULL : ds_memory_doubles(&r->setup->memory, 3 * (size_t)wanted);
     mpm_rng rng;
-    mpm_rng_seed(&rng, scene_count(r->f, s, "seed", 0, UINT32_MAX, 0));
+    mpm_rng_seed(&rng, scene_whole(r->f, s, "seed", 0, UINT32_MAX, 0));
     for (uint32_t p = 0; points && p < (uint32_t)wanted;) {
         double *x = points + 3 * (size_t)p;
         for (int d = 0; d < 3; d++) {
@@ -359,7 +359,7 @@ static uint32_t read_count(reader *r, const scene_section *s, const mpm_body *bo
         }
         return (uint32_t)n;
     }
-    return scene_needs(f, s, "count") ? scene_count(f, s, "count", 1, MOST_PARTICLES, 1) : 1;
+    return scene_needs(f, s, "count") ? scene_whole(f, s, "count", 1, MOST_PARTICLES, 1) : 1;
 }
 
 static void read_body(reader *r, const scene_section *s, mpm_scene *scene)
@@ -374,7 +374,7 @@ static void read_body(reader *r, const scene_section *s, mpm_scene *scene)
         uint32_t count = read_count(r, s, body, volume);
         body->count = body->shape == MPM_BODY_LATTICE ? 0 : count;
     }
-    body->seed = scene_count(r->f, s, "seed", 0, UINT32_MAX, 0);
+    body->seed = scene_whole(r->f, s, "seed", 0, UINT32_MAX, 0);
     check_inside(r, s, body);
 }
 
@@ -420,7 +420,7 @@ static void read_bodies(reader *r)
 static void read_tool_mesh(reader *r, const scene_section *s, mpm_tool *tool)
 {
     surface solid;
-    const int cells = (int)scene_count(r->f, s, "cells", 8, 128, 48);
+    const int cells = (int)scene_whole(r->f, s, "cells", 8, 128, 48);
     if (!open_surface(r, s, &solid)) {
         return;
     }
@@ -608,7 +608,7 @@ static void read_target_file(reader *r, const scene_section *s)
         path = copy;
     }
     task->target_path = path;
-    r->setup->choices.variant = scene_count(r->f, s, "variant", 1, MPM_TARGET_VARIANTS, 1);
+    r->setup->choices.variant = scene_whole(r->f, s, "variant", 1, MPM_TARGET_VARIANTS, 1);
 }
 
 /* [target NAME]: where body NAME goes. */
@@ -686,8 +686,8 @@ static void read_general(reader *r)
     scene_numbers(f, s, "gravity", 3, false, -1e3, 1e3, scene->gravity);
     scene->ground_friction = scene_number(f, s, "ground_friction", 0.0, 1e6, 100.0);
     c->softness = scene_number(f, s, "softness", 0.0, 1e6, 666.0);
-    c->steps = scene_count(f, actions, "steps", 0, 1000, 0);
-    c->segments = scene_count(f, actions, "segments", 1, 1000, 5);
+    c->steps = scene_whole(f, actions, "steps", 0, 1000, 0);
+    c->segments = scene_whole(f, actions, "segments", 1, 1000, 5);
     c->loss = scene_choice(f, loss, "states", loss_names, 0);
     c->soft_contact = scene_choice(f, loss, "contact_measure", contact_names, 0) == 0;
     c->weight_density = scene_number(f, loss, "density", 0.0, 1e6, 10.0);

@@ -342,8 +342,8 @@ static void clamped_adjoint(const mpm_material *law, const mpm_svd *svd, const r
     mpm_svd3_adjoint_clamped(svd, u_bar, s_bar, v_bar, a_bar);
 }
 
-/* Adds the adjoints of the constants. diff: F - R; sf: stress_bar F; total: adjoint of F, stress included. The
- * returned stretches are exp(e - (norm - yield) dev / norm). */
+/* Adds the adjoints of the constants. diff: F - R; sf: stress_bar F; total: adjoint of F, stress included.
+ * The returned stretches are exp(e - (norm - yield) dev / norm). */
 static void add_constants(const mpm_material *law, const mpm_svd *svd, const return_map *map,
                           const double diff[9], const double sf[9], const double total[9], double lambda_bar)
 {
