@@ -425,7 +425,7 @@ static void bad_files_are_told_with_their_line(void **state)
         {fem_parse_ply, PLY_HEAD("1") PLY_FACES("0"), "a:8: the vertices have no x, y and z"},
         {fem_parse_ply, PLY_HEAD("1") PLY_XYZ PLY_FACES("1") "0 0 0 0\n2 0 0\n",
          "a:13: a face with 2 corners"},
-        {fem_parse_ply, PLY_HEAD("9") PLY_XYZ PLY_FACES("1") "0 0 0 0\n", "a:12: a number is missing"},
+        {fem_parse_ply, PLY_HEAD("9") PLY_XYZ PLY_FACES("1") "0 0 0 0\n", "a:13: a number is missing"},
         {fem_parse_gmsh, "hello", "a:1: 'hello' found, $MeshFormat expected"},
         {fem_parse_gmsh, "$MeshFormat\n4.0 0 8\n", "a:2: version '4.0' is not supported; use 2.2 or 4.1"},
         {fem_parse_gmsh, "$MeshFormat\n2.2 2 8\n",
