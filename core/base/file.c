@@ -323,7 +323,7 @@ int ds_file_open_input(const char *path)
 
 const char *ds_file_input_error(int error)
 {
-    return error == ETIMEDOUT ? "it is a named pipe, and nobody writes to it" : strerror(error);
+    return error == ETIMEDOUT ? "it is a named pipe that no program writes to" : strerror(error);
 }
 
 int ds_file_read(const char *path, size_t limit, void **data, size_t *len, int status, ds_error *e)

@@ -61,7 +61,7 @@ int ds_variable_set(ds_named_variable *out, const char *name, const char *unit, 
         snprintf(why, DS_VARIABLE_WHY,
                  (flags & (DS_VARIABLE_INTEGER | DS_VARIABLE_CATEGORICAL)) != 0
                      ? "it takes whole numbers or choices (flags 0x%x), which this host does not have"
-                     : "it has flags 0x%x, which this host does not know",
+                     : "it has flags 0x%x, unknown to this host",
                  flags);
         return -1;
     }

@@ -40,7 +40,7 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
     signal(SIGXFSZ, SIG_IGN);
     /* Inherited from a parent that ignores it, it would hide how children end. */
     signal(SIGCHLD, SIG_DFL);
-    /* Flags may follow other arguments, whatever the environment says. */
+    /* Flags may follow other arguments, also where POSIXLY_CORRECT is set. */
     unsetenv("POSIXLY_CORRECT");
     /* BLAS in a plugin reads these when it is loaded; more than one thread would make results depend on the
      * machine. */
@@ -86,7 +86,7 @@ static const struct command {
     {"list", "list the plugins on the search path", 0},
     {"help", "describe a plugin and its parameters, or a command", 0},
     {"template", "print a commented .ini file for an environment and an optimizer", 0},
-    {"new", "write a folder with a working plugin to start from, in C, C++ or Rust", 0},
+    {"new", "write a folder with a working plugin to start from, in C, C++, Python or Rust", 0},
     {"check", "test a plugin for conformance (TAP on stdout)", 0},
     {"doctor", "print versions, paths and limits, and test what a run needs", 0},
 };

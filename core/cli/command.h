@@ -16,7 +16,7 @@ int ds_command_main(int argc, char **argv, int (*command)(int argc, char **argv,
 /* Prints the commands, including third-party ones on PATH. */
 void ds_usage(FILE *f);
 
-/* Does `dshost help` know this command? */
+/* Is this a command that `dshost help` describes? */
 int ds_is_command(const char *name);
 
 /* Becomes the program of a command, dshost-NAME with the NULL-terminated arguments `rest`. Returns only on

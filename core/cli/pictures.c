@@ -25,7 +25,7 @@ enum {
 };
 static const double SHARE = 0.05;        /* of the time of a run may go into images */
 static const double APART_SECONDS = 2.0; /* at least, between two images */
-static const double CHEAP_SECONDS = 1.0; /* an image that a user who wants to stop will wait for */
+static const double CHEAP_SECONDS = 1.0; /* longest image that may delay a stop by the user */
 
 typedef struct pictures {
     pid_t pid;         /* running dshost-picture; 0 = none */

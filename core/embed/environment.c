@@ -143,7 +143,7 @@ static int read_options(const ds_environment_options *o, ds_pool_config *c, ds_e
     return 0;
 }
 
-/* Called while waiting for workers: asks the program whether to continue. A no is final. */
+/* Called while waiting for workers: the program decides whether to continue; a stop is final. */
 static int poll_program(void *ctx)
 {
     ds_environment *e = ctx;
@@ -790,7 +790,7 @@ DS_EXPORT ds_status ds_environment_reset(ds_environment *e, const ds_step_rows *
     return status;
 }
 
-/* Hands out the result of a step to row k. */
+/* Writes the result of a step to row k. */
 static void take_step(ds_environment *e, const call *c, uint64_t k)
 {
     open_episode *ep = &e->episode[c->rows.lane[k]];

@@ -45,7 +45,7 @@ struct ds_search {
     const ds_request *open; /* the optimizer's request that waits for results, with all variables; or NULL */
     uint64_t first;         /* its first row for the program: the rows before were recorded */
     uint64_t rows;          /* number of rows from there on, as many as the budget allows */
-    int told;               /* the program has told their results */
+    int told;               /* the program has reported their results */
     int ended;              /* run() has returned `result` */
     ds_status result;
     uint32_t why;     /* DS_SEARCH_...: the reason to report if close() ends the search */
@@ -88,7 +88,7 @@ static void compute(ds_search *s)
 
 /* ---- the optimizer's side ---- */
 
-/* Hands result `row`, from the program or the record, to the optimizer. */
+/* Passes result `row`, from the program or the record, to the optimizer. */
 static void deliver_row(ds_search *s, const ds_request *b, uint64_t row, double loss, uint32_t outcome)
 {
     const uint64_t n = s->problem.n;
@@ -114,7 +114,7 @@ static void deliver_row(ds_search *s, const ds_request *b, uint64_t row, double 
     s->used++;
 }
 
-/* Serves the first rows of a request from the record, as many as it has. */
+/* Answers the first rows of a request from the record, as many as it has. */
 static int serve_recorded_rows(ds_search *s, const ds_request *b, uint64_t rows)
 {
     uint64_t n = s->problem.n;
@@ -150,7 +150,7 @@ static int has_strayed(ds_search *s)
     return 1;
 }
 
-/* Serves the first rows of a valid request for all variables. */
+/* Answers the first rows of a valid request for all variables. */
 static ds_status serve_rows(ds_search *s, const ds_request *b, uint64_t rows, uint64_t *done)
 {
     if (serve_recorded_rows(s, b, rows) != 0) {

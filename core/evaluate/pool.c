@@ -260,7 +260,7 @@ typedef struct pool_call {
     const ds_pool_request *q;
     ds_pool_sink *sink;
     void *ctx;
-    /* Steps: results go where the rows say. */
+    /* Steps: writes each result to the lane that its row names. */
     ds_lane_step *step;
     ds_lane_back *back;
 } pool_call;
@@ -296,7 +296,7 @@ static uint64_t evaluate_call(ds_pool *p, const ds_pool_request *q, uint64_t i)
     return rows;
 }
 
-/* Rejects a stop that nobody requested. */
+/* Rejects a stop that was not requested. */
 static void reject_stop(ds_answer *a, const char *function)
 {
     char text[100];

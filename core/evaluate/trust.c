@@ -153,7 +153,7 @@ int ds_trust_plugin(const char *record, const char *name, ds_error *e)
     if (!ds_plugin_on_path(name, &f) && !is_trusted(file)) {
         return ds_fail(e, DS_EXIT_PLUGIN,
                        "%.300s names the plugin %.300s, which is not on the plugin path. Running its code "
-                       "means trusting whoever made that folder; if you do, add --trust-plugin %.300s",
+                       "means trusting the author of that folder; if you do, add --trust-plugin %.300s",
                        record, f.path, file);
     }
     report_once(record, f.path);
@@ -179,7 +179,7 @@ int ds_trust_check_parameters(const ds_settings *settings, const ds_module *modu
         return 0;
     }
     return ds_fail(e, DS_EXIT_PLUGIN,
-                   "%.300s sets parameters of %s that name code to run. Running it means trusting whoever "
-                   "made that folder; if you do, add --trust-plugin %s",
+                   "%.300s sets parameters of %s that name code to run. Running it means trusting the "
+                   "author of that folder; if you do, add --trust-plugin %s",
                    of_record->origin, module->id, module->id);
 }

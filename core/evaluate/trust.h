@@ -17,7 +17,7 @@ int ds_trust_add(const char *what, ds_error *e);
  * `inherit` the programs that this one starts. A plugin that cannot be found is left to the loader. */
 void ds_trust_named(const char *name, uint32_t kind, int inherit);
 
-/* For programs that a run started: the run has reported already what it runs. */
+/* For programs that a run starts: the run has already reported its plugins. */
 void ds_trust_quiet(void);
 
 /* May the plugin `name`, the value of setting `key` of [run], be loaded? Returns 0 if the setting does not

@@ -124,7 +124,7 @@ int ds_blas_find(const char *path, void *handle, char *name, size_t size, ds_err
     snprintf(name, size, "%.*s %.40s", (int)(n < 36 ? n : 36), config, kernels);
     return ds_portable_on() && strcasecmp(kernels, DS_PORTABLE_BLAS) != 0
                ? ds_fail(e, DS_EXIT_PLUGIN,
-                         "%s: this OpenBLAS computes with its kernels %s where portable mode asks for "
+                         "%s: this OpenBLAS computes with its kernels %s where portable mode needs "
                          "%s: install one with kernels for all processors (built with DYNAMIC_ARCH=1)",
                          path, kernels, DS_PORTABLE_BLAS)
                : 0;

@@ -112,7 +112,7 @@ int ds_score_credible(const ds_score_info *info);
  */
 void ds_score_query(ds_query_layout *a, uint64_t n, int baseline);
 
-/* Is this that query? Does it want the baseline? */
+/* Is this the query for the score? Does it request the baseline? */
 int ds_score_is_queried(const ds_query_layout *a);
 int ds_score_wants_baseline(const ds_query_layout *a);
 

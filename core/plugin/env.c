@@ -216,7 +216,7 @@ static int ask_score(ds_env *env, ds_error *e)
                            &env->score, e);
 }
 
-/* Reads and tests everything that an instance says about itself. */
+/* Reads and tests the description of an instance. */
 static int read_all(ds_env *env, ds_error *e)
 {
     static int (*const described[])(ds_env *, ds_error *) = {read_channels, ask_score, read_hooks};

@@ -166,8 +166,8 @@ static int succeeded(const call *c, uint64_t k, const char *function, ds_episode
 {
     const uint32_t outcome = c->outcome[k];
     char text[100];
-    snprintf(text, sizeof text, "%s set an outcome that %s", function,
-             outcome >= DS_EVAL_OUTCOMES ? "this host does not know" : "it must not set");
+    snprintf(text, sizeof text, "%s set an outcome %s", function,
+             outcome >= DS_EVAL_OUTCOMES ? "unknown to this host" : "that it must not set");
     if (outcome >= DS_EVAL_OUTCOMES) {
         fail(s, DS_EVAL_ERROR, text);
     } else if (outcome == DS_EVAL_BAD_GRAD || outcome > DS_EVAL_INFEASIBLE) {
@@ -320,7 +320,7 @@ static int is_elsewhere(const ds_episode_step *s)
     return s->step == 0 || !ep->open || ep->key != s->key || ep->step != s->step - 1;
 }
 
-/* Repeats the steps that an episode lost when its process died. They cost nothing. */
+/* Repeats the steps that an episode lost when its process ended. They are not counted again. */
 static void catch_up(ds_episode_step *s, double *obs)
 {
     while (s->episode->open && s->episode->step + 1 < s->step) {

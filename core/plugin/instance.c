@@ -108,7 +108,7 @@ static void validate(const ds_env *env, const ds_env_rows *t, uint64_t k, ds_ans
     a->bad_step = r->bad_step[k];
     a->cost_steps = ds_cost_of(r->cost_steps[k]);
     if (outcome >= DS_EVAL_OUTCOMES) {
-        ds_answer_fail(a, DS_EVAL_ERROR, "evaluate() set an outcome that this host does not know");
+        ds_answer_fail(a, DS_EVAL_ERROR, "evaluate() set an outcome unknown to this host");
     } else if (outcome > DS_EVAL_INFEASIBLE) {
         ds_answer_fail(a, DS_EVAL_INVALID, "evaluate() set an outcome that only the host sets");
     } else if (outcome >= DS_EVAL_DIVERGED) {

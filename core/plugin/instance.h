@@ -52,7 +52,7 @@ void ds_env_close(ds_env *env);
  * only programs that show names need them. */
 int ds_env_read_variables(ds_env *env, ds_error *e);
 
-/* What an instance says about itself, in whichever process it is. */
+/* Description of an instance, which may be in another process. */
 typedef struct ds_env_facts {
     ds_env_info info;
     ds_steps_info steps; /* horizon 0 = no stepwise control */

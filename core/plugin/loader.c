@@ -51,7 +51,7 @@ static int not_loaded(const char *path, const char *why, ds_error *e)
     if (strncmp(why, path, n) == 0 && why[n] == ':') { /* the message begins with the path */
         why += n + 1 + (why[n + 1] == ' ');
     }
-    /* clang links no shared library for its sanitizers, so only the symbols tell. */
+    /* clang links no shared library for its sanitizers, so the symbols show whether they are used. */
     const char *kind = ds_sanitizer_in(why, "undefined symbol: __asan_", "undefined symbol: __tsan_");
     return kind != NULL ? ds_sanitizer_differs(path, kind, e)
                         : ds_fail(e, DS_EXIT_PLUGIN, "%s: cannot be loaded: %s", path, why);

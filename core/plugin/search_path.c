@@ -148,7 +148,7 @@ static int is_served(const char *ending)
     return i < adapters;
 }
 
-/* The first adapter on the path serves an ending. */
+/* For each ending, the first adapter on the path is used. */
 static void add_adapters(const char *folder)
 {
     char dir[PATH_MAX], path[PATH_MAX];

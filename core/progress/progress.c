@@ -80,7 +80,7 @@ int ds_statistics_add(ds_statistics *l, const double *x, const ds_answer *answer
     return 1;
 }
 
-/* A replay has no rate worth showing. */
+/* The rate of a replay would mislead, so none is shown. */
 static void show_replay(const ds_progress *p)
 {
     char line[400];

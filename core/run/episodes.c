@@ -507,7 +507,7 @@ static ds_status step(const ds_objective *objective, const ds_step_rows *rows, c
  * Where no worker holds it, because it comes from the record or its worker has died, its steps and its sweep
  * are repeated. */
 
-enum { TRIES = 3 }; /* for a sweep whose worker dies each time */
+enum { TRIES = 3 }; /* for a sweep whose worker crashes each time */
 
 static ds_status check_row(const ds_client *c, const ds_back_rows *r, uint64_t k)
 {
@@ -602,7 +602,7 @@ static int bring(ds_client *c, episode *ep)
     ds_run_episodes *s = c->episodes;
     ds_lane_step step;
     int rc = 0, tries = 0;
-    do { /* one more try: the worker may have died for lack of memory */
+    do { /* one more try: the worker may have been killed for lack of memory */
         step = (ds_lane_step){.lane = ep->lane, .key = ep->key, .x = ep->x, .obs = s->seen};
         rc = ds_pool_step(c->journal->pool, 1, &step, &c->journal->error);
         step.step = ep->t;
@@ -643,7 +643,7 @@ static int sweep_again(ds_client *c, episode *ep, ds_lane_back *b)
         }
     }
     if (rc == 0 && b->lost) {
-        ds_answer_fail(&b->answer, DS_EVAL_CRASHED, "the process of this lane died several times");
+        ds_answer_fail(&b->answer, DS_EVAL_CRASHED, "the process of this lane ended several times");
     }
     return rc;
 }

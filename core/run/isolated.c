@@ -109,7 +109,7 @@ static int start(ds_isolated *p, ds_error *e)
         .seed = c->seed, .memory = c->memory > 0 ? c->memory << 20 : 0, .threads = c->threads};
     int rc = ds_start_arguments_make(&orders, c->module->path, c->module->id, c->params, e);
     if (rc == 0 && p->process.state != DS_PROCESS_NONE && ds_process_instruct(&p->process, &orders) != 0) {
-        ds_process_reap(&p->process, 1); /* it died in the meantime: another one is started */
+        ds_process_reap(&p->process, 1); /* it ended in the meantime: start another one */
     }
     if (rc == 0 && p->process.state == DS_PROCESS_NONE) {
         rc = ds_process_start(&p->process, &place, &orders, 0, 0, e);
@@ -559,7 +559,7 @@ ds_status ds_isolated_run(ds_isolated *p, const ds_objective *objective, char wh
 {
     ds_remote_array array[DS_REMOTE_ARRAYS];
     char go = DS_WORKER_GO;
-    send(p->process.socket, &go, 1, MSG_NOSIGNAL); /* the end of the socket shows where it died */
+    send(p->process.socket, &go, 1, MSG_NOSIGNAL); /* a closed socket shows that it ended */
     for (;;) {
         if (wait_call(p, e) != 0) {
             return DS_STOPPED;

@@ -49,7 +49,7 @@ enum {
     DS_END_TARGET,    /* a loss at or below the target */
     DS_END_TIME,      /* run.seconds are over */
     DS_END_SIGNAL,    /* SIGINT or SIGTERM */
-    DS_END_OPTIMIZER, /* the optimizer returned by itself */
+    DS_END_OPTIMIZER, /* the optimizer returned without a request to stop */
     DS_END_FAILURES,  /* too large a share of the evaluations failed */
     DS_END_ERROR      /* see ds_journal.error */
 };

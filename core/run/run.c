@@ -408,7 +408,7 @@ static void say_end(const ds_session *s, uint64_t left)
                  (unsigned long long)j->statistics.best_id);
     }
     if (j->error.status == DS_EXIT_IO && ds_store_present(j->store, &ignored) != 0) {
-        why = "ended by an error"; /* the error says what is saved */
+        why = "ended by an error"; /* the message of the error names what is saved */
     } else if (j->error.status == DS_EXIT_IO && ds_store_count(j->store, &saved, &ignored) == 0 &&
                saved < j->statistics.count) { /* the disk is full, for example */
         snprintf(lost, sizeof(lost), "ended by an error, %llu evaluations are saved",

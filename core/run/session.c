@@ -519,7 +519,7 @@ int ds_run_recheck(const ds_session *session, ds_error *e)
     if (rc == 0) {
         repetition r = {.session = session, .row = &row, .scale = fmax(fabs(c.best), fabs(c.first))};
         rc = query(session, &row, &r, e);
-        if (rc == 0 && ds_journal_worker_lost(&r.answer)) { /* the worker may have died for lack of memory */
+        if (rc == 0 && ds_journal_worker_lost(&r.answer)) { /* the worker may lack memory */
             rc = query(session, &row, &r, e);
         }
         rc = rc != 0 ? rc : judge(&r, e);

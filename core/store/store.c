@@ -305,7 +305,7 @@ int ds_store_create(const char *path, const char *vfs, uint64_t n, ds_store **ou
     return 0;
 }
 
-/* Is this the store of a run in a format that we know? */
+/* Is this the store of a run in a supported format? */
 static int accept_file(ds_store *s, ds_error *e)
 {
     int64_t application = 0, format = 0, newer = 0;
@@ -328,7 +328,7 @@ static int accept_file(ds_store *s, ds_error *e)
     }
     if (format < 1 || format > DS_STORE_FORMAT) {
         return ds_fail(e, DS_EXIT_IO,
-                       "%s: store format %lld, this dshost knows format %d; use a newer dshost", s->path,
+                       "%s: store format %lld, this dshost supports format %d; use a newer dshost", s->path,
                        (long long)format, DS_STORE_FORMAT);
     }
     s->format = (int)format;

@@ -18,7 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Remembers the file by O_PATH: closing any other descriptor of the file would release the locks of SQLite.
+/* Keeps the file by O_PATH: closing any other descriptor of the file would release the locks of SQLite.
  */
 void ds_store_remember_place(ds_store *s)
 {

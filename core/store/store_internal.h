@@ -77,7 +77,7 @@ int ds_store_query(ds_store *s, const char *sql, int64_t *whole, double *real, d
  * the path is short enough. */
 char *ds_store_short_path(const char *path, int *folder, const char **layer);
 
-/* From now on ds_store_present() knows the file. */
+/* Registers the file for ds_store_present(). */
 void ds_store_remember_place(ds_store *s);
 
 /* Writes the number of committed evaluations into "run.sqlite-rows", which exists while a writer has the
@@ -89,7 +89,7 @@ void ds_store_note_end(ds_store *s);
 /* The number noted for a path; 0 = none. Read it before a reader's view of the store begins, because another
  * process may write. *damaged: the note exists and cannot be read. */
 uint64_t ds_store_noted(const char *path, int *damaged);
-/* Warns where there are fewer evaluations than the note says. */
+/* Warns where the note has more evaluations than the store. */
 void ds_store_note_compare(const ds_store *s, uint64_t noted, int damaged);
 
 /* The statement that makes a table in a store of that format; NULL where the format lacks the table. */

@@ -57,12 +57,12 @@ int ds_worker_truncate(int fd);
 int ds_worker_settings(const ds_worker_context *w, const char *at, int section, ds_settings *settings,
                        ds_error *e);
 
-/* Makes an instance as the start file says. */
+/* Makes the instance that the start file describes. */
 int ds_worker_make_env(ds_worker_context *w, ds_env **out, ds_error *e);
 
 /* ---- the process and its limits (context.c) ---- */
 
-/* Ties this process to its host (process `parent`): it dies with the host, writes no core file, ignores the
+/* Ties this process to its host (process `parent`): it ends with the host, writes no core file, ignores the
  * signals of the terminal, and passes no descriptor on to programs that the plugin starts. `files` is the
  * soft limit of open files before the host raised it, which is restored; 0 = leave it. Returns -1 when the
  * host is gone. */
@@ -71,7 +71,7 @@ int ds_worker_process_begin(int64_t parent, uint64_t files);
 /* Is the host gone? Checked as well, because a plugin may undo what ds_worker_process_begin() arranged. */
 int ds_worker_orphaned(void);
 
-/* Limits the memory of the plugin to what the start file says. Memory that libraries need for themselves does
+/* Limits the memory of the plugin as the start file requires. Memory that libraries need for themselves does
  * not count. */
 void ds_worker_limit_memory(const ds_worker_context *w);
 

@@ -47,7 +47,7 @@ typedef struct ds_described_process {
     const ds_module *module;
     ds_process process;
     int share_fd, scene_fd;
-    pthread_t starter; /* the process dies with this thread */
+    pthread_t starter; /* the process ends with this thread */
 } ds_described_process;
 
 /* Hands over the process that waits for this module: 1, or 0 if this thread started none. */

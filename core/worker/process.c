@@ -411,7 +411,7 @@ void ds_process_describe_end(const ds_process *p, const char *who, int status, c
     } else if (WIFSIGNALED(status)) {
         int sig = WTERMSIG(status);
         const char *name = sigabbrev_np(sig);
-        snprintf(text, size, "%s died of SIG%s (%s)%s", who, name != NULL ? name : "?", strsignal(sig),
+        snprintf(text, size, "%s was killed by SIG%s (%s)%s", who, name != NULL ? name : "?", strsignal(sig),
                  sig == SIGKILL ? ": killed from outside, perhaps because memory ran out" : "");
     } else {
         snprintf(text, size, "%s ended by itself with exit status %d", who, WEXITSTATUS(status));

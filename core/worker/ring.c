@@ -149,7 +149,7 @@ ds_slot *ds_ring_fill(ds_ring *s, uint64_t ticket, const ds_slot_request *reques
     ds_slot *slot = ds_ring_slot(s, ticket);
     slot->alone = 0;
     slot->request = *request;
-    slot->answer.outcome = DS_EVAL_OUTCOMES; /* no result yet: marks a slot that nobody evaluated */
+    slot->answer.outcome = DS_EVAL_OUTCOMES; /* no result yet: marks a slot that no worker evaluated */
     if (steps != NULL) {
         slot->steps = *steps;
     }

@@ -111,10 +111,10 @@ typedef struct ds_ring_head {
     ds_ring_layout layout;            /* for workers that join */
     alignas(64) atomic_ullong posted; /* tickets below this one are posted */
     atomic_uint work;                 /* futex: changes with every post */
-    atomic_uint sleepers;             /* workers that sleep on `work` (or died there) */
+    atomic_uint sleepers;             /* workers that sleep on `work` (or ended there) */
     alignas(64) atomic_ullong taken;  /* tickets below this one are taken */
     alignas(64) atomic_uint done;     /* futex: number of finished slots, modulo 2^32 */
-    atomic_uint wake_at;              /* the host wants to be woken at this value of `done` */
+    atomic_uint wake_at;              /* value of `done` at which the host is woken */
     atomic_uint waiting;              /* the host sleeps on `done` */
     alignas(64) atomic_int stop;      /* nonzero = finish quickly: rows end as stopped */
     atomic_int quit;                  /* nonzero = the workers end */
@@ -224,7 +224,7 @@ void ds_ring_publish(ds_ring *s, uint64_t ticket);
 /* Host: publishes the posted slots again, so that workers check the slots from this ticket on. */
 void ds_ring_publish_again(ds_ring *s, uint64_t ticket);
 
-/* Host: asks workers to stop quickly; to end. */
+/* Host: requests that workers stop soon; that they end. */
 void ds_ring_stop(ds_ring *s);
 void ds_ring_end(ds_ring *s);
 

@@ -132,7 +132,7 @@ static void take_over_described_process(ds_supervisor *c)
     c->scene_fd = described.scene_fd;
     c->process[0] = described.process;
     if (ds_process_instruct(&c->process[0], &c->start) != 0) {
-        ds_process_reap(&c->process[0], 1); /* it died meanwhile: another one is started */
+        ds_process_reap(&c->process[0], 1); /* it ended in the meantime: start another one */
     }
 }
 
@@ -171,7 +171,7 @@ static void handshake(ds_supervisor *c, uint32_t w)
     m->state = DS_PROCESS_READY;
     char go = DS_WORKER_GO;
     if (send(m->socket, &go, 1, MSG_NOSIGNAL) != 1) {
-        return; /* it died; poll() reports that soon */
+        return; /* it has ended; poll() reports that soon */
     }
     pthread_mutex_lock(&c->lock);
     c->ready = 1;
@@ -193,7 +193,7 @@ static ds_slot *held_slot(const ds_ring *s, uint32_t w)
     return NULL;
 }
 
-/* Writes the result for an evaluation whose worker died. */
+/* Writes the result for an evaluation whose worker ended. */
 static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status, ds_slot *slot)
 {
     const uint64_t started = atomic_load(&s->head->worker[w].started), now = ds_clock_ns();
@@ -581,7 +581,7 @@ static int must_stop(const ds_supervisor *c)
            (c->config.stop != NULL && atomic_load_explicit(c->config.stop, memory_order_relaxed) != 0);
 }
 
-/* Nothing has come for a while: ask whether the caller still wants to wait. */
+/* No result for a while: ask the caller whether to continue waiting. */
 static void poll_waiter(ds_supervisor *c)
 {
     if (c->config.waiting != NULL && c->config.waiting(c->config.ctx) != 0) {

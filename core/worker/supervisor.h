@@ -31,7 +31,7 @@ typedef struct ds_supervisor ds_supervisor;
 /* Starts the first worker and waits for its instance. Passes errors of the plugin's create() on. */
 int ds_supervisor_open(const ds_supervisor_config *config, ds_supervisor **out, ds_error *e);
 
-/* Ends the workers: asks them to, and kills those that take longer than 2 s. Accepts NULL. */
+/* Ends the workers by a request, and kills those that take longer than 2 s. Accepts NULL. */
 void ds_supervisor_close(ds_supervisor *c);
 
 /* What the workers report about the environment, without its parameters. */

@@ -18,7 +18,7 @@
 enum {
     CHUNK_MAX = 16,        /* tickets taken at once when evaluations are cheap */
     GAP = DS_GUARD_GAP,    /* doubles between two rows */
-    CHEAP_NS = 20000,      /* work worth taking at once */
+    CHEAP_NS = 20000,      /* work that one worker takes at once */
     SLEEP_NS = 1000000000, /* longest sleep of a worker */
     PATIENCE_S = 10        /* how long to wait for the host to kill us */
 };
@@ -31,7 +31,7 @@ static void fail_row(ds_answer *a, const char *text)
     snprintf(a->message, sizeof(a->message), "%s", text);
 }
 
-/* Rejects a stop that nobody requested. */
+/* Rejects a stop that was not requested. */
 static void reject_stop(const ds_worker_context *w, ds_answer *a, const char *function)
 {
     char text[100];
@@ -46,7 +46,7 @@ static void reject_stop(const ds_worker_context *w, ds_answer *a, const char *fu
 static int make_lane_env(void *ctx, ds_env **out, ds_error *e)
 {
     ds_worker_context *w = ctx;
-    if (!w->serves_lanes) { /* the worker's own instance serves the first lanes */
+    if (!w->serves_lanes) { /* the first lanes use the worker's own instance */
         w->serves_lanes = 1;
         *out = w->env;
         return 0;
@@ -549,7 +549,7 @@ static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
             continue;
         }
         if (count > 0 && !can_join(w->slot[0], next)) {
-            atomic_store(&next->state, DS_SLOT_POSTED); /* still ours: nobody else holds this ticket */
+            atomic_store(&next->state, DS_SLOT_POSTED); /* still ours: no other worker holds this ticket */
             break;
         }
         w->slot[count++] = next;

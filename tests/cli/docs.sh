@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs.sh - the manual page has the commands and flags that the program has, and no others; completion offers
-# them; what the documents name, link to and tell the reader to type is there; the steps of an evaluation are
-# those of architecture.md.
+# docs.sh - the manual page has exactly the commands and flags of the program; completion offers them; file names,
+# links and commands in the documents are valid; the steps of an evaluation match architecture.md.
 . "$(dirname "$0")/lib.sh"
 page=$DS_TOP_SRC/docs/dshost.1
 cd "$tmp" || exit 99

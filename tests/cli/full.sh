@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Disks that are full, or that nobody may write to: each command ends with one line, what was saved can be read, and a
-# run goes on when there is room. Needs a small disk of its own: root, in a mount namespace.
+# Full or write-protected disks: each command ends with one line, saved results can be read, and a run resumes when there
+# is room. Needs root and a mount namespace, for a small disk.
 if [ -z "$DS_OWN_MOUNTS" ] && unshare -m sh -c 'mount -t tmpfs -o size=64k none /mnt' 2>/dev/null; then
     DS_OWN_MOUNTS=1 exec unshare -m sh "$0"
 fi

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ini.sh - .ini files and --set: every wrong line with file, line and exit status 3, and what counts when
-# both are given.
+# ini.sh - .ini files and --set: every wrong line gives file, line and exit status 3; --set wins over the file.
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 HOME=$tmp

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Limits of the shell (ulimit): whatever is too little, a program ends with a line and a documented status, or does
-# without what it can do without.
+# Limits of the shell (ulimit): where a limit is too low, a program ends with a line and a documented status, or continues
+# without an optional feature.
 . "$(dirname "$0")/lib.sh"
 wild=$DS_TOP_BUILD/tests/plugins/.libs/wild.so
 cd "$tmp" || exit 99

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# messages.sh - what a user is told who was nearly right: which word was wrong, what there is instead, how to go on.
+# messages.sh - messages for mistyped commands: the wrong word, the existing words, the next step.
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 

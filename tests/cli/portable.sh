@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# portable.sh - portable mode: the same records whatever kernels the BLAS, libm and our plugins would choose; who
-# asks for it and who keeps to it; and that results say what they were computed with.
+# portable.sh - portable mode: the same records for all kernels of the BLAS, libm and our plugins; which programs enter and
+# keep the mode; and results record their arithmetic.
 . "$(dirname "$0")/lib.sh"
 . "$DS_TOP_SRC/tests/cli/portable_cases.sh"
 cd "$tmp" || exit 99

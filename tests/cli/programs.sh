@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# programs.sh - dshost and the programs beside it: their libraries, commands of others, pictures.
+# programs.sh - dshost and its other programs: their libraries, third-party commands, images.
 . "$(dirname "$0")/lib.sh"
 mkdir "$tmp/bin" && cd "$tmp" || exit 99
 export HOME="$tmp"

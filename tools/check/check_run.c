@@ -657,7 +657,7 @@ static void judge_end(const ds_check_options *o, test_result *r, int status, dou
         snprintf(hint, sizeof hint,
                  "look for an endless loop or a deadlock; if it is just slow, raise --timeout-s");
     } else if (WIFSIGNALED(status)) {
-        say(r, DS_CHECK_FAILURE, "the process died of signal %d (%s)%s%s%s", WTERMSIG(status),
+        say(r, DS_CHECK_FAILURE, "the process was killed by signal %d (%s)%s%s%s", WTERMSIG(status),
             strsignal(WTERMSIG(status)), doing, before, excerpt);
         snprintf(hint, sizeof hint, "gdb --args %s", again);
     } else if (!ended || WEXITSTATUS(status) != 0) {

@@ -98,7 +98,7 @@ static int ffmpeg_frame(void *self, uint64_t i, const uint32_t *pixels, ds_error
         /* No SIGPIPE if ffmpeg is gone. */
         const ssize_t n = send(p->frames, from, left, MSG_NOSIGNAL);
         if (n < 0 && errno != EINTR) {
-            return ds_fail(e, DS_EXIT_IO, "%s: ffmpeg takes no more frames: %s", p->path, strerror(errno));
+            return ds_fail(e, DS_EXIT_IO, "%s: ffmpeg accepts no more frames: %s", p->path, strerror(errno));
         }
         from += n > 0 ? n : 0;
         left -= n > 0 ? (size_t)n : 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// figure.js - makes the figures that are SVG in a page answer: values where the pointer or the arrow keys are, and
-// entries of the legend that hide what they name. All it knows stands in the SVG, as groups of a class and a name
-// (ds_canvas_group() in plot/canvas.h); without it the figures are what they are on paper.
+// figure.js - makes SVG figures of a page interactive: shows values at the pointer or the arrow keys, and hides a curve
+// when its entry of the legend is clicked. It reads everything from the groups of the SVG, which have a class and a name
+// (ds_canvas_group() in plot/canvas.h); without the script the figures look as on paper.
 (() => {
 "use strict";
 
-// Number as the figures write it: four digits, a real minus sign.
+// Formats a number as the figures do: four digits, a minus sign instead of a hyphen.
 const show = (v) => {
     if (!Number.isFinite(v)) return "none";
     const a = Math.abs(v);
@@ -13,7 +13,7 @@ const show = (v) => {
     return text.replace(/-/g, "\u2212");
 };
 
-// The scale of an axis from its words: kind, values at the ends, symlog's linear part, pixels at the ends.
+// Reads the scale of an axis from its text: kind, values at the ends, symlog's linear part, pixels at the ends.
 const scale = (word) => {
     const [low, high, linear, from, to] = word.slice(1, 6).map(Number), kind = word[0];
     const warp = kind === "log" ? Math.log10 : kind === "symlog" ? (v) => Math.asinh(v / linear) : (v) => v;
@@ -38,7 +38,7 @@ const corners = (shape) => {
 const shapes = (group) => [...group.querySelectorAll("polyline,polygon,path,circle")].map((s) =>
     s.tagName === "circle" ? [[Number(s.getAttribute("cx")), Number(s.getAttribute("cy"))]] : corners(s));
 
-// Height of a line at x; stairs keep theirs until the next corner, and behind their last one.
+// Height of a line at x. A step curve keeps its height until the next corner, and after the last one.
 const height = (pieces, x, stairs) => {
     let found = NaN;
     for (const p of pieces) {
@@ -71,7 +71,7 @@ const across = (pieces, x) => {
     return low <= high ? [high, low] : null;
 };
 
-// As it is on the screen: dark pages have other colours than paper.
+// The colour on the screen, which a dark page changes.
 const colorOf = (drawn) => {
     const style = getComputedStyle(drawn);
     return style.stroke === "none" ? style.fill : style.stroke;
@@ -89,7 +89,7 @@ tip.hidden = true;
 tip.setAttribute("role", "status");
 document.body.append(tip);
 
-// Beside a place on the screen, and inside of the window.
+// Places the box next to a point of the screen, inside the window.
 const place = (x, y) => {
     tip.hidden = false;
     const w = tip.offsetWidth, h = tip.offsetHeight, wide = document.documentElement.clientWidth;
@@ -125,7 +125,7 @@ const make = (svg) => {
         tip.hidden = true;
     };
 
-    // Values at pixel `at`, told beside the place (left, top) of the screen.
+    // Shows the values at pixel `at` next to the point (left, top) of the screen.
     const tell = (left, top) => {
         const rows = [];
         for (const s of series.values()) {
@@ -176,7 +176,7 @@ const make = (svg) => {
         svg.addEventListener("blur", leave);
     }
 
-    // A script tells what a title would tell after a while, and says it once.
+    // The script shows the title at once, so the delayed tooltip of the browser is removed.
     for (const row of svg.querySelectorAll(".row")) {
         const title = row.querySelector("title");
         if (title) {

@@ -113,7 +113,7 @@ static inline ds_status ds_env_kit_bounds(void *self, uint64_t n, double *lower,
     const ds_env_table *env = kit->env;
     const uint64_t all = kit->n + kit->hybrid.variables;
     if (n != all) {
-        return ds_host_fail(kit->host, DS_E_ARG, "bounds of %llu variables asked for, there are %llu",
+        return ds_host_fail(kit->host, DS_E_ARG, "bounds of %llu variables were requested, but there are %llu",
                             (unsigned long long)n, (unsigned long long)all);
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -477,7 +477,7 @@ static inline ds_status ds_env_kit_describe(void *self, uint64_t i, ds_variable 
     const uint64_t all = kit->n + kit->hybrid.variables;
     ds_env_variable *v = &kit->described;
     if (i >= all) {
-        return ds_host_fail(kit->host, DS_E_ARG, "variable %llu asked for, there are %llu",
+        return ds_host_fail(kit->host, DS_E_ARG, "variable %llu was requested, but there are %llu",
                             (unsigned long long)i, (unsigned long long)all);
     }
     memset(v, 0, sizeof *v);

@@ -34,7 +34,7 @@ static ds_status take_facts(python_env *p)
     const talk_head *h = p->child.talk.head;
     const uint64_t n = h->n;
     if (n == 0 || n > DS_MAX_VARIABLES || p->child.talk.mapped < 24 * n + h->bytes) {
-        return ds_host_fail(p->host, DS_E_DATA, "its Python process says %llu variables",
+        return ds_host_fail(p->host, DS_E_DATA, "its Python process reports %llu variables",
                             (unsigned long long)n);
     }
     p->info = (ds_env_info){.flags = h->has_gradient ? 0 : DS_INFO_NO_GRADIENT,
@@ -53,7 +53,7 @@ static ds_status take_facts(python_env *p)
                                .dt = h->reward};
     if (p->steps.horizon > 0 && (p->steps.n_obs > DS_MAX_OBSERVED || p->steps.n_act > n ||
                                  p->child.talk.mapped < (p->steps.n_act + p->steps.n_obs) * sizeof(double))) {
-        return ds_host_fail(p->host, DS_E_DATA, "its Python process says %llu numbers of an observation",
+        return ds_host_fail(p->host, DS_E_DATA, "its Python process reports %llu numbers of an observation",
                             (unsigned long long)p->steps.n_obs);
     }
     p->residuals = h->residuals <= DS_MAX_ELEMENTS ? h->residuals : 0;

@@ -116,7 +116,7 @@ static const ds_desc desc = {
                    "the weights w are the variables. Without them the wheel ends at x = -2.56 m.\nobserve = "
                    "state: error of the centre of mass at the end. observe = image: silhouette of the wheel "
                    "compared with one at rest at the target; where the two do not overlap, the gradient "
-                   "makes the wheel cameras smaller, not closer." COMPARISON_CHANNELS,
+                   "makes the wheel look smaller, not closer." COMPARISON_CHANNELS,
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* push_far.c - the blocks of push with a gap between them: without contact there is no gradient, unless the
- * loss measures how near they came, or the force or the gradient acts at a distance. */
+ * loss measures the smallest gap, or the force or the gradient acts at a distance. */
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/blocks.h"
 #include "engines/physics/smoothing/softness.h"
@@ -89,8 +89,8 @@ static const ds_desc desc = {
     .summary = "Push a block that is far away: no contact, no gradient.",
     .description =
         "Variables: the force u on block 1 in each step. Block 2 lies 1 m away and should end 1 m farther: "
-        "loss (x2 - target)^2 + contact_loss x proximity. Without force the gradient is exactly 0.\nFour "
-        "remedies: contact_loss > 0 (how near the blocks came), softness (a force at a distance), "
+        "loss (x2 - target)^2 + contact_loss x gap^2. Without force the gradient is exactly 0.\nFour "
+        "remedies: contact_loss > 0 (smallest gap of the blocks), softness (a force at a distance), "
         "contact_grad = distance (only the gradient uses such a force; its kind is `smoothed`, since it is "
         "not the derivative of the loss), and noise of the optimizer.\nDefaults: h 0.005, 200 steps, k 1000, "
         "keep 0.99, start 0, 2, 0, 0; Q = 0, Qd = 0, 1, 0, 0, R = 0. The goal of q and qd is 0, target, 0, "

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# deb_slow.sh - the archive of `make dist` becomes Debian packages: each has what belongs to it, the symbols of libdiffsim are
-# those that were promised, lintian finds no error, and what is in them works together from another root.
+# deb_slow.sh - the archive of `make dist` becomes Debian packages: each package has its files, libdiffsim exports the
+# declared symbols, lintian finds no error, and the installed packages work together in another root.
 . "$(dirname "$0")/../lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
 for tool in dpkg-buildpackage dh dh_python3 lintian; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install.sh - what `make install` writes is whole and can be moved: program, tools, worker, plugins and their data, module
+# install.sh - the files of `make install` are complete and can be moved: program, tools, worker, plugins and their data, module
 # for MPI, libdiffsim, pkg-config files, documents and examples find each other and nothing of another diffsim; the documented
-# lines compile against it; `make uninstall` leaves nothing.
+# lines compile against it; `make uninstall` removes everything.
 . "$(dirname "$0")/../lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH DS_ISA PKG_CONFIG_PATH
 if [ -n "$DS_SANITIZE" ] || [ ! -f "$DS_TOP_BUILD/installed-folders" ]; then

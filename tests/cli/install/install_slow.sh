@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install_slow.sh - in a tree that is built, `make install prefix=X` builds anew what knows the prefix: a program that was
-# copied out of the installation still finds it, and so do programs linked with the library by libtool's own record.
+# install_slow.sh - in a built tree, `make install prefix=X` rebuilds the files that contain the prefix: a program copied out of
+# the installation still finds it, and so do programs linked with the library through its libtool file.
 . "$(dirname "$0")/../lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH
 cd "$tmp" || exit 99

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# quickstart.sh - quickstart explains itself, shows how far it is, ends with what comes next, and says in one line what is in
-# its way: no root, no network, another distribution, a compiler that fails.
+# quickstart.sh - quickstart prints its usage, its progress and the next commands, and reports in one line what stops it:
+# no root, no network, another distribution, a compiler that fails.
 . "$(dirname "$0")/../lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL DS_CONFIGURE_FLAGS DS_JOBS
 cd "$tmp" || exit 99

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# wheel_slow.sh - `make wheel`: pip installs it into an empty environment, in which the three lines of the README run, dshost
-# runs, plugins in Python and in C work, without a compiler for the first and without the source and the build of it.
+# wheel_slow.sh - `make wheel`: pip installs it into an empty environment, where the three lines of the README, dshost and
+# plugins in Python and C work without the source tree; plugins in Python need no compiler.
 . "$(dirname "$0")/../lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
 for python in ${DS_PYTHON:-${DIFFSIM_PYTHON:-python3}} /usr/bin/python3; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# identification.sh - constants of a double pendulum by parallel basin hopping: found from random starts, down to the noise of
+# identification.sh - parallel basin hopping finds the constants of a double pendulum from random starts, down to the noise of
 # the recording, with the same record for 1, 2 and 8 jobs.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# optimizer_edges.sh - parameters at the ends of their ranges, failures, and searches that are cut short.
+# optimizer_edges.sh - parameters at the ends of their ranges, failures, and interrupted searches.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 export OPENBLAS_NUM_THREADS=1

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Which optimizer is ahead of which on five landscapes: rugged, rugged with half of the gradients wrong, a valley, the
-# pendulum, a plateau. Medians of the best losses of eight runs of 1000 evaluations, each run with another optimum (a mean
-# would only tell how many runs missed the one right bump of the plateau). What is asked for are orders that were wide
-# apart, by a factor of three, in another program on landscapes of the same kind.
+# The order of optimizers on five landscapes: rugged, rugged with half of the gradients wrong, a valley, the pendulum, a
+# plateau. Medians of the best losses of eight runs of 1000 evaluations, each with another optimum (a mean would only count
+# the runs that missed the right bump of the plateau). The tested orders differed by a factor of three in another program on
+# similar landscapes.
 . "$(dirname "$0")/../lib.sh"
 DS_PLUGIN_PATH=$DS_TOP_BUILD/plugins
 export DS_PLUGIN_PATH

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Gradients of stepwise control through the host: apg and shac give the same record for every number of jobs and kind of
-# isolation, after kill -9, and extended; they learn; where there are no such gradients one line says so.
+# isolation, after kill -9, and extended; they learn; an environment without these gradients gives one line.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 faulty_rl=$DS_TOP_BUILD/tests/plugins/.libs/faulty_rl.so

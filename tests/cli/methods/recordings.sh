@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# recordings.sh - environments that are fitted to a recording: what is found, how sure that is, the picture of the fit, and
-# one line for bad data.
+# recordings.sh - environments that fit a recording: the result, its intervals, the figure of the fit, and one line for bad
+# data.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 

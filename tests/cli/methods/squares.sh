@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# squares.sh - runs that ask for residuals and products with their Jacobian: the same record for every
-# number of jobs and with failures, extended exactly, residuals beside their rows, and a replay that notices
+# squares.sh - runs that request residuals and products with their Jacobian: the same record for every
+# number of jobs and with failures, extended exactly, residuals recorded with their rows, and a replay that detects
 # another environment.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99

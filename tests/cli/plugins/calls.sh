@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The host divides a table of points evenly among the workers and hands each its part whole: counts the rows of the calls of an
-# environment that takes many rows in one.
+# The host divides a table of points evenly among the workers and passes each its share in one call: counts the rows of the
+# calls of an environment that takes many rows.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 env=$DS_TOP_BUILD/tests/plugins/.libs/calls.so

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# channels.sh - an optimizer that asks for values, products, gradients and common noise in many combinations gets
-# the same answers, to the last bit, with every number of jobs, with and without isolation, from the record and
-# after a failure; what breaks the rules is refused; runs of the first versions, which recorded residuals alone,
-# go on.
+# channels.sh - an optimizer that requests values, products, gradients and common noise in many combinations gets
+# the same replies, to the last bit, with every number of jobs, with and without isolation, from the record and
+# after a failure; invalid queries are refused; runs of the first versions, which recorded residuals alone,
+# resume.
 . "$(dirname "$0")/../lib.sh"
 channels=$DS_TOP_BUILD/tests/plugins/.libs/channels.so
 asker=$DS_TOP_BUILD/tests/plugins/.libs/asker.so

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# examples.sh - the example plugins as their readers would use them: one compiler line each, outside of the
-# tree, found through DS_PLUGIN_PATH and in plugins/, evaluated, run, and passed by `dshost check`.
+# examples.sh - the example plugins as a reader would use them: compiled by one line outside the tree, found through
+# DS_PLUGIN_PATH and in plugins/, evaluated, run, and tested by `dshost check`.
 top=$DS_TOP_BUILD
 dshost=$top/dshost
 tmp=$(mktemp -d)

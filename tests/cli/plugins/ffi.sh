@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ffi.sh - functions of other libraries as environments: the examples as their readers would use them, errors
+# ffi.sh - functions of other libraries as environments: the examples as a reader would use them, errors
 # with their line and exit status, and a function that crashes.
 . "$(dirname "$0")/../lib.sh"
 foreign=$DS_TOP_BUILD/tests/plugins/.libs/foreign.so

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Optimizers in a process of their own: the record is that of a search in the host, and a crash, a hang or an end of that
-# process is one line, status 4, and a run that can be resumed.
+# Optimizers in their own process: the record equals a search in the host, and a crash, a hang or an end of that process gives
+# one line, status 4, and a run that can be resumed.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0 # a crash is one in sanitizer builds, too
@@ -65,20 +65,20 @@ fault() {
 }
 process="badopt: after 20 evaluations the optimizer's process"
 mended="everything is saved; once it is fixed continue with: dshost resume"
-fault segv 4 "$process died of SIGSEGV (Segmentation fault); $mended segv" 20
-refuses 4 "$process died of SIGSEGV (Segmentation fault); $mended segv" "resuming ends the same way" "$dshost" resume segv
-fault abort 4 "$process died of SIGABRT (Aborted); $mended abort" 20
+fault segv 4 "$process was killed by SIGSEGV (Segmentation fault); $mended segv" 20
+refuses 4 "$process was killed by SIGSEGV (Segmentation fault); $mended segv" "resuming ends the same way" "$dshost" resume segv
+fault abort 4 "$process was killed by SIGABRT (Aborted); $mended abort" 20
 # shellcheck disable=SC2016 # of the inner shell
-refuses 4 "died of SIGABRT" "a parent that ignores the end of children does not hide it" sh -c 'trap "" CHLD; exec "$@"' sh "$dshost" resume abort
+refuses 4 "was killed by SIGABRT" "a parent that ignores the end of children does not hide it" sh -c 'trap "" CHLD; exec "$@"' sh "$dshost" resume abort
 fault exit 4 "$process ended by itself with exit status 0; $mended exit" 20
 fault error 4 "badopt: run() failed: the matrix is not positive definite" 20
 fault outside 4 "row 1 of 4, variable 0 is .*outside of its bounds" 20
 fault empty 4 "count is 0" 20
 fault stubborn 4 "badopt: after 60 evaluations run() did not return within 10 s or 10000 calls of its end" 60
-fault destroy 4 "badopt: after 60 evaluations the optimizer's process died of SIGABRT" 60
+fault destroy 4 "badopt: after 60 evaluations the optimizer's process was killed by SIGABRT" 60
 if [ -z "$DS_SANITIZE" ]; then
-    fault stack 4 "$process died of SIGSEGV" 20
-    fault alloc 4 "$process died of SIGSEGV" 20 --memory-mb 64
+    fault stack 4 "$process was killed by SIGSEGV" 20
+    fault alloc 4 "$process was killed by SIGSEGV" 20 --memory-mb 64
 else
     skip "stack and memory limits are not for sanitizer builds"
 fi
@@ -116,7 +116,7 @@ children=$(ps -o pid= --ppid $pid)
 # shellcheck disable=SC2086
 kill -9 $children
 wait $pid
-[ $? -eq 4 ] && grep -q "^dshost: error: badopt: after [0-9]* evaluations the optimizer's process died of SIGKILL" "$tmp/err" &&
+[ $? -eq 4 ] && grep -q "^dshost: error: badopt: after [0-9]* evaluations the optimizer's process was killed by SIGKILL" "$tmp/err" &&
     [ "$(field cut/summary.json ended)" = error ] && [ "$(rows cut)" -eq "$(field cut/summary.json evaluations)" ]
 result $? "kill -9 of its process ends the run"
 status 0 "which is resumed" "$dshost" resume cut
@@ -222,7 +222,7 @@ if ${DS_CC:-cc} ${DS_SANITIZE-} -w -fPIC -shared -fvisibility=hidden -I"$DS_TOP_
     born dshost-worker 2
     BORN=crash
     # shellcheck disable=SC2086
-    refuses 4 "born: after 15 evaluations the optimizer's process died of SIGSEGV" "one that crashes" "$dshost" $run \
+    refuses 4 "born: after 15 evaluations the optimizer's process was killed by SIGSEGV" "one that crashes" "$dshost" $run \
         --out born-crash
     BORN=well
     status 0 "goes on once it is mended" "$dshost" resume born-crash

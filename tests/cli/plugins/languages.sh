@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# languages.sh - the example plugins in C++, Rust and with Python inside are what their twins in C are: they compile with
-# one line, pass `dshost check`, give the same losses and ask for the same points; their exceptions, panics and errors
+# languages.sh - the example plugins in C++, Rust and with Python inside match the same plugins in C: they compile with one
+# line, pass `dshost check`, give the same losses and request the same points; their exceptions, panics and errors
 # become one line of the host.
 . "$(dirname "$0")/../lib.sh"
 PKG_CONFIG_PATH=$DS_TOP_BUILD${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}

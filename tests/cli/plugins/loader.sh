@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# loader.sh - every reason for which a plugin is refused: exit status 4 and one line that says which file,
-# what is wrong with it and, where two values differ, both.
+# loader.sh - every reason for which a plugin is refused: exit status 4 and one line with the file, the fault and,
+# where two values differ, both.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 HOME=$tmp

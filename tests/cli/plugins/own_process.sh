@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Environments that want a process for each instance, or are exact only to a tolerance; and what plugins need of each other.
+# Environments that need a process for each instance, or are exact only to a tolerance; needs of plugins.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 alone=$DS_TOP_BUILD/tests/plugins/.libs/alone.so

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# python_plugins.sh - environments and optimizers in Python are plugins like any other: FILE.py:NAME is run, evaluated,
-# resumed, compared, checked, listed; whatever happens in Python is a line with its place, and an outcome.
+# python_plugins.sh - environments and optimizers in Python work like any other plugin: FILE.py:NAME is run, evaluated,
+# resumed, compared, checked, listed; an exception in Python becomes a line with file and line, and an outcome.
 . "$(dirname "$0")/../lib.sh"
 for python in ${DS_PYTHON:-${DIFFSIM_PYTHON:-python3}} /usr/bin/python3; do
 	"$python" -c 'import numpy' 2>/dev/null && break

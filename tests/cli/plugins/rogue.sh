@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Whatever a plugin of somebody else does to its process when it is loaded, asked, called or ended: every command ends in
+# Third-party plugins that misuse their process when they are loaded, queried, called or ended: every command ends in
 # time, with its own status and one line, and no evaluation is lost.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
@@ -193,7 +193,7 @@ contract="rogue: breaks the contract of the objective: it was called from anothe
 for where in yes no; do
     ends 4 "$contract" 20 --set opt.run=threads --isolate-optimizer $where
     ends 4 "variable 4 is 6, outside of its bounds -5..5" 20 --set opt.run=overwrite --isolate-optimizer $where
-    ends 4 "crash (SIGABRT, abort) in rogue\|died of SIGABRT" none --set opt.create=abort --isolate-optimizer $where
+    ends 4 "crash (SIGABRT, abort) in rogue\|was killed by SIGABRT" none --set opt.create=abort --isolate-optimizer $where
     ends 4 "exit() called in rogue\|ended by itself with exit status 0" none --set opt.create=exit --isolate-optimizer $where
     ends 4 "exit() called in rogue\|ended by itself with exit status 0" 20 --set opt.run=exit --isolate-optimizer $where
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# An environment that does to its process and to the shared memory what no plugin may do (tests/plugins/wild.c):
-# every run ends, with one clear line, and keeps what was evaluated before.
+# An environment that breaks every rule about its process and the shared memory (tests/plugins/wild.c): every run
+# ends, with one clear line, and keeps its earlier evaluations.
 . "$(dirname "$0")/../lib.sh"
 wild=$DS_TOP_BUILD/tests/plugins/.libs/wild.so
 cd "$tmp" || exit 99
@@ -53,14 +53,14 @@ for how in shell fork_child become_daemon fork_and_return thread_exits start_thr
     word_taken_all; do
     goes_on evaluate $how
 done
-goes_on evaluate abort 3 crashed "the worker died of SIGABRT"
-goes_on evaluate fork_and_crash 3 crashed "the worker died of SIGABRT"
-goes_on evaluate daemon_and_crash 3 crashed "the worker died of SIGABRT"
-goes_on evaluate kill_group 3 crashed "the worker died of SIGKILL"
+goes_on evaluate abort 3 crashed "the worker was killed by SIGABRT"
+goes_on evaluate fork_and_crash 3 crashed "the worker was killed by SIGABRT"
+goes_on evaluate daemon_and_crash 3 crashed "the worker was killed by SIGABRT"
+goes_on evaluate kill_group 3 crashed "the worker was killed by SIGKILL"
 goes_on evaluate exit_0 3 crashed "the worker ended by itself with exit status 0"
 goes_on evaluate execute 3 crashed "the worker closed its connection to the host, or became another program"
-goes_on evaluate word_many 3 crashed "the worker died of SIGABRT"
-[ -n "$DS_SANITIZE" ] || goes_on evaluate recurse 3 crashed "the worker died of SIGSEGV"
+goes_on evaluate word_many 3 crashed "the worker was killed by SIGABRT"
+[ -n "$DS_SANITIZE" ] || goes_on evaluate recurse 3 crashed "the worker was killed by SIGSEGV"
 for how in hang fork_and_hang fork_many stop_self deaf_and_hang word_started word_started_none; do
     goes_on evaluate $how 3 timeout "no answer within 2 s (timeout_s)"
 done
@@ -69,7 +69,7 @@ for how in hang stop_self fork_and_hang deaf_and_hang execute shell fork_child b
     goes_on destroy $how
 done
 goes_on destroy fork_and_crash
-grep -q "^dshost: warning: wild: at the end a worker died of SIGABRT" "$tmp/err"
+grep -q "^dshost: warning: wild: at the end a worker was killed by SIGABRT" "$tmp/err"
 result $? "a crash in destroy() is told"
 
 # ---- floating point ----

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A thousand kills: 50 of every optimizer at work, 150 of bench, 100 of landscape; all records as if nothing had been.
+# A thousand kills: 50 of every optimizer at work, 150 of bench, 100 of landscape; all records equal undisturbed ones.
 # usage: kill_every_slow.sh [OPTIMIZER...]; EACH kills of each.
 . "$(dirname "$0")/../lib.sh"
 : "${EACH:=50}"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# No command changes a file outside the result folder, whatever lies in it: a link, a second name of a file or a pipe in the
-# place of each file that a command writes, a link in the place of each folder; and no text of a record is carried out.
+# No command changes a file outside the result folder, even where a link, a hard link or a pipe replaces a file that the command
+# writes, or a link replaces a folder; and no command executes text of a record.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 quiet="--pictures no"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What optimizers report (diffsim/ext/draft/progress.h) is in the record, in export, report and `view --live`; it is the same
-# for any number of jobs, in a process of its own, after a kill and after an extension; what breaks the rules ends the run.
+# Reports of optimizers (diffsim/ext/draft/progress.h) are in the record, in export, report and `view --live`; they are the same
+# for any number of jobs, with an isolated optimizer, after a kill and after an extension; invalid reports end the run.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 reporter=$DS_TOP_BUILD/tests/plugins/.libs/reporter.so

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is stored is what was written: damaged rows are named by every reader and can be repaired, folders belong to
-# one run, names stay names, temporary files go, and a record that disappears is noticed.
+# Every reader names damaged rows, and they can be repaired; a folder belongs to one run; unusual names of files work;
+# temporary files are removed; and a record that disappears is detected.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 new() {
@@ -248,7 +248,7 @@ for jobs in 1 2; do
         cp -r gauss_killed again
         printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >kills
         # shellcheck disable=SC2086
-        refuses 4 "could not be repeated, twice: the worker died of SIGKILL .*; nothing was changed or lost" \
+        refuses 4 "could not be repeated, twice: the worker was killed by SIGKILL .*; nothing was changed or lost" \
             "two are said (jobs $jobs $how)" "$dshost" resume again --budget 60 --jobs $jobs --pictures no $how
         same "and the record is as it was" gauss_killed again
     done

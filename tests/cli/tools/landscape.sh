@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# landscape.sh - `dshost landscape`: slices, words, files, pictures, paths of runs, the same for every
+# landscape.sh - `dshost landscape`: slices, verdicts, files, images, paths of runs, the same results for every
 # number of jobs, errors.
 . "$(dirname "$0")/../lib.sh"
 shapes=$DS_TOP_BUILD/tests/plugins/.libs/shapes.so

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# report, compare and plot on a few short runs: what they write, what they say, what they refuse.
+# report, compare and plot on a few short runs: their files, output and errors.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 

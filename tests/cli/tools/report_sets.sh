@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What report, compare, plot and export take for one sample: runs of one problem and one method, each once, that have
-# finished. Everything else is kept apart or left out, and said.
+# Samples of report, compare, plot and export: finished runs of one problem and one method, each counted once. All other runs
+# are kept apart or left out, with a message.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# report on tables of runs (runs.csv of an earlier report) beside folders: what is known of a row counts, what is not known
-# stays empty, no run counts twice, and what is no such table is told in one line.
+# report on tables of runs (runs.csv of an earlier report) next to folders: known values of a row count, unknown ones stay
+# empty, no run counts twice, and a file that is not such a table gives one line.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# results_slow.sh - the numbers behind the tables of docs/experiments/, recomputed by SciPy from the runs: means, quartiles,
-# Mann-Whitney tests, Holm's correction, A12. Without Debian's python3-scipy it is skipped.
+# results_slow.sh - SciPy recomputes the numbers of the tables of docs/experiments/ from the runs: means, quartiles,
+# Mann-Whitney tests, Holm's correction, A12. Skipped without Debian's python3-scipy.
 . "$(dirname "$0")/../lib.sh"
 : "${PYTHON:=$(for p in python3 /usr/bin/python3; do
     "$p" -c 'import scipy.stats' 2> /dev/null && echo "$p" && break

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tables.sh - dshost table, and docs/results/update.sh: the tables of docs/experiments/ and gradsim.md are what the numbers in docs/results say,
-# and a new experiment gets into page and folder by one command.
+# tables.sh - dshost table, and docs/results/update.sh: the tables of docs/experiments/ and gradsim.md equal the numbers in
+# docs/results, and one command adds a new experiment to page and folder.
 . "$(dirname "$0")/../lib.sh"
 results=$DS_TOP_SRC/docs/results
 cd "$tmp" || exit 99

@@ -1154,9 +1154,9 @@ static void later_versions(void **state)
     ds_answer a;
     for (uint32_t want = 0; want < 2; want++) {
         plan.outcome = DS_EVAL_OUTCOMES;
-        answers(want, DS_EVAL_ERROR, "an outcome that this host does not know");
+        answers(want, DS_EVAL_ERROR, "an outcome unknown to this host");
         plan.outcome = UINT32_MAX;
-        answers(want, DS_EVAL_ERROR, "an outcome that this host does not know");
+        answers(want, DS_EVAL_ERROR, "an outcome unknown to this host");
         plan.evaluate = -1234;
         answers(want, DS_EVAL_ERROR, "error");
     }

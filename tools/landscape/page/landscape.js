@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// landscape.js - makes landscape.html answer: values, gradients and evaluations of runs where the pointer is on the map,
-// switches for what lies on it, and the losses as a surface that can be turned. Canvas 2D alone: a height field is drawn
-// right from back to front, without a depth buffer.
+// landscape.js - makes landscape.html interactive: shows values, gradients and evaluations of runs at the pointer,
+// switches the layers of the map, and draws the losses as a surface to turn. Canvas 2D is enough: a height field that is
+// drawn from back to front needs no depth buffer.
 (() => {
 "use strict";
 const { show, scale, element, tip, place } = window.figureTools;
@@ -16,7 +16,7 @@ const [ax, ay] = data.axes, nx = ax.count, ny = ay ? ay.count : 1;
 const at = (axis, i) => axis.low + (axis.high - axis.low) * i / Math.max(1, axis.count - 1);
 const near = (axis, v) => Math.max(0, Math.min(axis.count - 1, Math.round((v - axis.low) / (axis.high - axis.low) * (axis.count - 1))));
 
-// ---- colours: those of the picture (viridis) ----
+// ---- colours (viridis, as in the image) ----
 
 const stops = [0x440154, 0x481a6c, 0x472f7d, 0x414487, 0x39568c, 0x31688e, 0x2a788e, 0x23888e,
     0x1f988b, 0x22a884, 0x35b779, 0x54c568, 0x7ad151, 0xa5db36, 0xd2e21b, 0xfde725];
@@ -163,7 +163,7 @@ const makeSurface = () => {
     let turn = -0.6, lift = 0.6, zoom = 1, held = null;
     let sx = null, sy = null;
 
-    // Of the unit cube: x to the right, y into the depth, z up.
+    // Coordinates of the unit cube: x to the right, y into the depth, z up.
     const project = (x, y, z) => {
         const c = Math.cos(turn), s = Math.sin(turn), w = canvas.width, h = canvas.height;
         const u = (x - 0.5) * c - (y - 0.5) * s, d = (x - 0.5) * s + (y - 0.5) * c;
@@ -191,7 +191,7 @@ const makeSurface = () => {
         pen.textAlign = "center";
         const corner = [[0, 0], [1, 0], [1, 1], [0, 1]];
         corner.forEach(([x, y], k) => line(project(x, y, 0), project(...corner[(k + 1) % 4], 0), dot, ink));
-        // The edges that are nearest to the eye carry the labels.
+        // Label the edges that are nearest to the camera.
         const yFront = Math.cos(turn) > 0 ? 0 : 1, xFront = Math.sin(turn) > 0 ? 0 : 1;
         const below = (x, y, text, far) => {
             const p = project(x, y, 0), c = project(0.5, 0.5, 0), d = Math.hypot(p[0] - c[0], p[1] - c[1]) || 1;
@@ -223,7 +223,7 @@ const makeSurface = () => {
         const x = i / (nx - 1), y = j / (ny - 1), x1 = x + size * u / d, y1 = y + size * v / d, z = heightAt(x, y);
         if (!(d > 0) || !(x1 >= 0 && x1 <= 1 && y1 >= 0 && y1 <= 1)) return;
         const z1 = heightAt(x1, y1);
-        if (!(Math.abs(z1 - z) < 0.1)) return; // over a jump it would say nothing
+        if (!(Math.abs(z1 - z) < 0.1)) return; // an arrow across a jump has no meaning
         const p = project(x, y, z + 0.01), q = project(x1, y1, z1 + 0.01);
         line(p, q, 2.6 * dot, "#0007");
         line(p, q, 1.2 * dot, "#fff");
@@ -234,7 +234,7 @@ const makeSurface = () => {
     };
 
     const drawFaces = (dot) => {
-        // Far rows and columns first; which ones are far follows from the turn.
+        // Draw far rows and columns first; the rotation decides which ones are far.
         const far = Math.cos(turn) > 0 ? -1 : 1, farX = Math.sin(turn) > 0 ? -1 : 1;
         const I = [...ix.keys()].slice(0, -1), J = [...iy.keys()].slice(0, -1);
         if (far < 0) J.reverse();
@@ -257,8 +257,8 @@ const makeSurface = () => {
             // Contours: where a level crosses the face.
             if (shown.contours) drawLevels(k, h);
         };
-        // Rows along the axis that is more across the view, so that depth grows from row to row. Arrows come when the
-        // rows into which they reach are there, and are hidden by those in front of these.
+        // Rows follow the axis that is more nearly across the view, so that depth grows from row to row. An arrow is drawn
+        // after the rows that it reaches into; rows in front of these hide it.
         const rowsOfY = Math.abs(Math.cos(turn)) >= Math.abs(Math.sin(turn));
         const [outer, inner] = rowsOfY ? [J, I] : [I, J], late = Math.ceil(ARROW * outer.length) + 1;
         outer.forEach((row, n) => {
@@ -330,7 +330,7 @@ const makeSurface = () => {
         });
     };
 
-    // The grid point that is drawn next to the pointer; of those that are about as near, the one in front.
+    // The grid point nearest to the pointer on the screen; of equally near points, the one in front.
     const tell = (event) => {
         const dot = canvas.width / canvas.clientWidth, box = canvas.getBoundingClientRect();
         const px = (event.clientX - box.left) * dot, py = (event.clientY - box.top) * dot;

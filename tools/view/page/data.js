@@ -68,7 +68,7 @@ async function readEpisodes() {
   return all;
 }
 
-// Where of its frames an episode is at time t: between `frame` and the next one, `part` of the way.
+// Position of time t among the frames of an episode: the share `part` of the way from `frame` to the next one.
 function momentOf(episode, t) {
   const times = episode.times;
   let low = 0, high = times.length - 1;
@@ -93,7 +93,7 @@ function valueOf(body, frame, element, component) {
   return body.low[component] + body.step[component] * body.q[(frame * body.count + element) * body.width + component];
 }
 
-// Speed of an element, m/s: from the frame before to the one after.
+// Speed of an element, m/s, between the previous and the next frame.
 function speedOf(episode, body, frame, element) {
   const a = Math.max(0, frame - 1), b = Math.min(body.frames - 1, frame + 1);
   if (!body.moves || a === b || !isDrawn(body, a, element) || !isDrawn(body, b, element)) { return 0; }
@@ -118,7 +118,7 @@ function pairsOf(body) {
   return body.pairs;
 }
 
-// The edge of cells that hold about four of `count` particles each. Along an axis thinner than a cell there is only one.
+// Edge length of cells with about four of `count` particles each. An axis thinner than a cell has one cell.
 function cellOf(size, count) {
   let axes = size.filter((s) => s > 0), cell = 1;
   for (let before = 0; axes.length !== before && axes.length > 0;) {
@@ -130,7 +130,7 @@ function cellOf(size, count) {
   return cell;
 }
 
-// Particles in the same or the next cell; up to six of each one.
+// Pairs of particles in the same or in adjacent cells, at most six per particle.
 function nearPairs(body, pairs) {
   const start = [[], [], []];
   for (let e = 0; e < body.count; e++) { for (let c = 0; c < 3; c++) { start[c].push(valueOf(body, 0, e, c)); } }

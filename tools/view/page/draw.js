@@ -14,7 +14,7 @@ class Renderer {
     this.begin();
   }
 
-  // What the graphics processor has to be told; again where it has forgotten all of it.
+  // Creates programs and buffers on the graphics processor; repeated after a lost context.
   begin() {
     const names = "view projection shadow offset factor part radius height base light up colored gloss unlit opaque edge "
       + "squash behind flatView size level reach upright ink origin grid fill";
@@ -79,7 +79,7 @@ class Renderer {
     this.gl.vertexAttrib1f(place, value);
   }
 
-  // ---- what a body needs for good ----
+  // ---- buffers of a body that never change ----
 
   bodyOf(episode, body) {
     if (this.made.has(body)) { return this.made.get(body); }
@@ -109,9 +109,9 @@ class Renderer {
     return made;
   }
 
-  // ---- what it needs for a moment ----
+  // ---- buffers of a body for one moment ----
 
-  // Scaled positions of all elements into `out`, 3 or 7 numbers each; those not to be drawn are NaN.
+  // Writes scaled positions of all elements to `out`, 3 or 7 numbers each; NaN where an element is not drawn.
   place(episode, body, moment, out) {
     const a = frameOf(body, moment.frame), b = body.moves && moment.part > 0 ? a + 1 : a, w = body.width;
     for (let e = 0; e < body.count; e++) {
@@ -125,7 +125,7 @@ class Renderer {
     return out;
   }
 
-  // The way from one quaternion to the next, the shorter one; stored x y z w.
+  // Interpolates two quaternions (x y z w) along the shorter arc.
   turn(body, a, b, e, t, out) {
     const from = [4, 5, 6, 3].map((c) => valueOf(body, a, e, c)), to = [4, 5, 6, 3].map((c) => valueOf(body, b, e, c));
     const sign = from.reduce((sum, v, k) => sum + v * to[k], 0) < 0 ? -1 : 1;
@@ -204,7 +204,7 @@ class Renderer {
     gl.uniform1f(program.at.gloss, body.role === "tool" ? 0.35 : body.shape === "points" ? 0.05 : 0.15);
     gl.uniform1f(program.at.opaque, paint.opaque);
     gl.uniform1f(program.at.edge, paint.edge);
-    // Where a target is filled with particles, those of the material among them are not veiled by it.
+    // A target made of particles must not veil the material among them.
     gl.uniform1f(program.at.behind, body.role === "target" && body.count > TRACED ? 2.5 * body.drawn * scene.episode.scale : 0);
     return buffer;
   }
@@ -266,7 +266,7 @@ class Renderer {
     gl.drawArrays(gl.POINTS, 0, body.count);
   }
 
-  // First how near it is, then its colour: of several layers that light passes one is drawn.
+  // Depth first, then colour, so that only the nearest of several translucent layers is drawn.
   drawClear(scene, body, paint) {
     const gl = this.gl;
     gl.colorMask(false, false, false, false);
@@ -318,7 +318,7 @@ class Renderer {
     gl.disable(gl.BLEND);
   }
 
-  // The ways of few rigid bodies up to now.
+  // Trajectories of few rigid bodies up to now.
   drawPaths(scene, bodies) {
     const gl = this.gl, e = scene.episode, program = this.path;
     bodies.filter((body) => body.moves && body.width === 7 && body.count <= TRACED && body.role !== "fixed").forEach((body) => {
@@ -330,7 +330,7 @@ class Renderer {
             const c = k % 3, frame = (k - c) / 3;
             const to = 3 * i * body.frames + k;
             way[to] = isDrawn(body, frame, i) ? (valueOf(body, frame, i, c) - e.center[c]) * e.scale
-              : frame > 0 ? way[to - 3] : NaN; // nowhere: the way stays where it was
+              : frame > 0 ? way[to - 3] : NaN; // no position: the trajectory stays where it was
           }
         }
         made.way = this.buffer(way);
@@ -391,7 +391,7 @@ class Renderer {
   }
 }
 
-// The eye of an episode: at zoom 1 and the first angles its box fills the picture.
+// Camera of an episode: at zoom 1 and the initial angles its box fills the image.
 function cameraOf(episode, camera, aspect) {
   const half = episode.half;
   if (episode.flat) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// episodes.js - the page: what is shown, how it is played, and what mouse, fingers and keys do. The address may say
-// where it begins: #frame=25&color=speed&theme=dark&azimuth=30&elevation=20&zoom=1.5&play=0.
+// episodes.js - the page: display, playback, and input by mouse, touch and keys. The address may set the start:
+// #frame=25&color=speed&theme=dark&azimuth=30&elevation=20&zoom=1.5&play=0.
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8];
@@ -26,8 +26,8 @@ class Page {
     this.paths = true;
     this.floor = true;
     this.dirty = true;
-    this.coarse = 0;  // 0, 1, 2: with how few pixels it is drawn while it moves
-    this.pace = 0;    // ms from picture to picture while it moves
+    this.coarse = 0;  // 0, 1, 2: how much the resolution is reduced during motion
+    this.pace = 0;    // ms between images during motion
     this.pointers = new Map();
     this.cached = new Map();
     this.home();
@@ -43,7 +43,7 @@ class Page {
     this.begin();
   }
 
-  // ---- what is on the page ----
+  // ---- content of the page ----
 
   cellOf(episode, i) {
     const cell = element("div", undefined, "cell"), caption = this.options.caption;
@@ -65,7 +65,7 @@ class Page {
     return made;
   }
 
-  // Columns that leave the cells the shape that is nearest to 4 : 3.
+  // Number of columns that brings the cells closest to 4 : 3.
   layout() {
     const box = $("stage").getBoundingClientRect(), n = this.all.length;
     let best = 1, error = Infinity;
@@ -80,7 +80,7 @@ class Page {
 
   fillSpeeds() {
     const natural = this.lead.duration;
-    // Played at once in two to twelve seconds, at real speed where that fits.
+    // Plays in two to twelve seconds, at real speed where that fits.
     this.speed = SPEEDS.reduce((a, b) => {
       const off = (v) => Math.max(0, Math.log(2 * v / natural), Math.log(natural / v / 12)) + 1e-3 * Math.abs(Math.log(v));
       return off(b) < off(a) ? b : a;
@@ -188,7 +188,7 @@ class Page {
     this.dirty = true;
   }
 
-  // What a colour means for a body: values of a frame, one value, or null where it keeps its own colour.
+  // Values that colour a body: one per element, a single one, or null for its own colour.
   rawValues(episode, body, kind, frame) {
     if (kind.startsWith("metric:")) {
       const metric = this.metricOf(episode, kind.slice(7));
@@ -201,7 +201,7 @@ class Page {
     return body.role === "material" && body.width === 3 ? deformationOf(body, frame) : null;
   }
 
-  // Its range over all episodes, for fields from some of the frames, without the largest 0.5 %.
+  // Range over all episodes without the largest 0.5 %; for fields, from some of the frames.
   rangeOf(kind) {
     if (kind === "material") { return { low: 0, high: 1 }; }
     if (kind.startsWith("metric:")) {
@@ -244,7 +244,7 @@ class Page {
     this.dirty = true;
   }
 
-  // Where in the page the frame of this number is, or the one nearest to it: a page need not hold all.
+  // Index of the frame with this number, or of the nearest one, since a page may leave frames out.
   nearestFrame(number) {
     const frame = this.lead.frame;
     let nearest = 0;
@@ -281,7 +281,7 @@ class Page {
     $("speed").value = this.speed;
   }
 
-  // ---- the eye ----
+  // ---- camera ----
 
   home() {
     const told = this.options.camera, asked = (name) => Number.parseFloat(this.asked.get(name) || "NaN");
@@ -315,7 +315,7 @@ class Page {
     this.dirty = true;
   }
 
-  // ---- hands ----
+  // ---- input ----
 
   listen() {
     const canvas = $("canvas");
@@ -342,7 +342,7 @@ class Page {
     $("theme").addEventListener("click", () => this.otherTheme());
     $("save").addEventListener("click", () => this.save());
     document.addEventListener("keydown", (e) => this.key(e));
-    new ResizeObserver(() => { this.layout(); this.draw(); }).observe($("stage")); // before it is seen
+    new ResizeObserver(() => { this.layout(); this.draw(); }).observe($("stage")); // before the first display
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.dirty = true; });
     addEventListener("hashchange", () => { this.asked = new URLSearchParams(location.hash.slice(1)); this.begin(); });
   }
@@ -355,7 +355,7 @@ class Page {
     this.pointers.set(e.pointerId, [e.clientX, e.clientY]);
   }
 
-  // One pointer turns, with shift or another button it moves; two move and zoom.
+  // One pointer turns the scene, with shift or another button it moves it; two pointers move and zoom.
   drag(e) {
     const before = this.pointers.get(e.pointerId);
     if (!before) { return; }
@@ -411,7 +411,7 @@ class Page {
     });
   }
 
-  // ---- from picture to picture ----
+  // ---- animation ----
 
   begin() {
     const asked = this.asked, theme = asked.get("theme");
@@ -441,7 +441,7 @@ class Page {
     requestAnimationFrame((t) => this.step(t));
   }
 
-  // What moves stays smooth where pixels are drawn slowly (without a graphics processor); at rest all of them are drawn.
+  // Without a graphics processor, motion is drawn with fewer pixels to stay smooth; a scene at rest has all of them.
   keepPace(now) {
     const moves = this.playing || this.pointers.size > 0, passed = this.before ? now - this.before : 0;
     this.before = moves ? now : 0;
@@ -498,7 +498,7 @@ class Page {
     }
   }
 
-  // Moves the slider, draws and waits: tells milliseconds of a picture and sums of what is seen, for tests and docs/view.md.
+  // For tests: moves the slider, draws, waits, and returns milliseconds per image and sums of the pixels.
   measure() {
     const gl = this.renderer.gl, times = [], sums = [], slider = $("slider");
     for (let k = 0; k < 12; k++) {
@@ -508,7 +508,7 @@ class Page {
       this.draw();
       const pixels = new Uint8Array(4 * gl.drawingBufferWidth * gl.drawingBufferHeight);
       gl.readPixels(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
-      times.push(performance.now() - start); // until all is drawn: reading waits
+      times.push(performance.now() - start); // reading waits until everything is drawn
       sums.push(pixels.reduce((sum, v, i) => (sum + v * (i % 8191 + 1)) % 4294967291, 0));
     }
     times.sort((a, b) => a - b);
@@ -526,7 +526,7 @@ async function main() {
     $("app").hidden = false;
     const page = new Page(all, renderer, asked);
     $("still").hidden = true;
-    page.draw(); // fills the table, which moves what is above it
+    page.draw(); // fills the table, which moves the elements above it
     page.layout();
     page.draw();
     document.documentElement.dataset.ready = "yes";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// live.js - the page of `dshost view --live`: asks for the state each second and shows it.
+// live.js - the page of `dshost view --live`: requests the state each second and shows it.
 
 const ENDED = { budget: "its budget is used up", target: "it has reached its target", time: "its time is up",
   signal: "it was stopped by a signal", too_many_failures: "it ended by failures", error: "it ended by an error",
@@ -28,7 +28,7 @@ function showNumbers() {
   place("progress").value = state.budget > 0 ? state.evaluations / state.budget : 0;
 }
 
-// The losses, and the best one so far as stairs.
+// The losses, and the best one so far as a step curve.
 function showPlot() {
   const canvas = place("plot"), ratio = window.devicePixelRatio || 1, box = canvas.getBoundingClientRect();
   const style = getComputedStyle(document.documentElement), c = canvas.getContext("2d"), best = state.improvements;
@@ -77,7 +77,7 @@ function showPlot() {
   c.stroke();
 }
 
-// What the optimizer reports: the last value of each name, and a line of all, logarithmic where it spans decades.
+// Reports of the optimizer: the last value of each name, and a curve of all values, logarithmic if they span decades.
 function showProgress() {
   place("scalars").replaceChildren(...Object.entries(state.progress).filter(([, marks]) => marks.length > 0).map(([name, marks]) => {
     const item = document.createElement("div"), last = document.createElement("b"), label = document.createElement("span");

@@ -10,10 +10,10 @@ const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a
 const unit = (a) => scaled(a, 1 / (Math.hypot(a[0], a[1], a[2]) || 1));
 const clamp = (v, low, high) => Math.min(high, Math.max(low, v));
 
-// Axes of an eye that looks along -direction; y is up.
+// Axes of a camera that looks along -direction; y is up.
 function axesOf(azimuth, elevation) {
   const back = [Math.sin(azimuth) * Math.cos(elevation), Math.sin(elevation), Math.cos(azimuth) * Math.cos(elevation)];
-  // Right is level also where the eye looks straight down.
+  // The right axis is horizontal even if the camera looks straight down.
   const right = [Math.cos(azimuth), 0, -Math.sin(azimuth)];
   return { right, up: cross(back, right), back };
 }
@@ -38,7 +38,7 @@ function unitText(unit) {
   return unit.replace(/\^(-?\d)/g, (_, n) => [...n].map((d) => d === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[d]).join(""));
 }
 
-// A number for people: four digits, and no more than it needs.
+// Formats a number with at most four digits.
 function numberText(v) {
   if (v === null || v === undefined || !Number.isFinite(v)) { return "\u2013"; }
   const size = Math.abs(v);

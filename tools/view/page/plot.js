@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plot.js - curves over time with a mark at the moment that is shown.
+// plot.js - curves over time with a mark at the time shown.
 
-// Okabe and Ito's colours, those of the other figures; yellow and light blue change places for pages that are light.
+// Okabe and Ito's colours, as in the other figures; yellow and light blue are swapped for light pages.
 const SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a8a"];
 const seriesColor = (i) => SERIES[i % SERIES.length];
 
@@ -13,7 +13,7 @@ function ticksOf(low, high, most) {
   return ticks;
 }
 
-// The ticks as text, with as many digits as tell them apart.
+// The ticks as text, with enough digits to distinguish them.
 function tickTexts(ticks) {
   const step = ticks.length > 1 ? ticks[1] - ticks[0] : Math.abs(ticks[0]) || 1, most = Math.max(...ticks.map(Math.abs), step);
   const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-6));
@@ -39,7 +39,7 @@ class Plot {
     const all = curves.flatMap((c) => c.values).filter((v) => v !== null);
     let low = all.reduce((a, b) => Math.min(a, b), Infinity), high = all.reduce((a, b) => Math.max(a, b), -Infinity);
     if (!(low <= high)) { low = 0; high = 1; }
-    const size = Math.max(Math.abs(low), Math.abs(high)), same = high - low <= 1e-6 * size; // but for rounding
+    const size = Math.max(Math.abs(low), Math.abs(high)), same = high - low <= 1e-6 * size; // equal up to rounding
     const room = same ? 0.5 * size || 0.5 : 0.06 * (high - low);
     this.curves = curves;
     this.unit = unit;

@@ -5,7 +5,7 @@
 const VERTEX_HEAD = `#version 300 es
 precision highp float;
 uniform mat4 view, projection;
-uniform vec4 shadow; // way of a shadow in x and z per height, height of the floor, 1 = only the shadow is drawn
+uniform vec4 shadow; // shift of a shadow in x and z per height, height of the floor, 1 = draw the shadow only
 vec3 placed(vec3 p) {
   return shadow.w < 0.5 ? p : vec3(p.x - shadow.x * (p.y - shadow.z), shadow.z, p.z - shadow.y * (p.y - shadow.z));
 }
@@ -14,7 +14,7 @@ vec3 placed(vec3 p) {
 // Particles: a square each, in which the fragment shader finds the sphere.
 const POINT_VERTEX = VERTEX_HEAD + `
 layout(location = 0) in vec4 now;   // whole numbers; w = 0: not to be drawn
-layout(location = 1) in vec4 next;  // of the frame after
+layout(location = 1) in vec4 next;  // in the next frame
 layout(location = 2) in float value;
 uniform vec3 offset, factor;
 uniform float part, radius, height;
@@ -131,7 +131,7 @@ void main() {
 }
 `;
 
-// The floor, or the paper behind a flat scene: lines at multiples of the grid.
+// The floor, or the background of a flat scene, with lines at multiples of the grid.
 const FLOOR_VERTEX = `#version 300 es
 precision highp float;
 layout(location = 0) in vec2 at;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost bench`: files and their errors, runs that are ordinary runs, failures, resuming, extending, shards
+# `dshost bench`: files and their errors, equality with ordinary runs, failures, resuming, extending, shards
 # and merge.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"

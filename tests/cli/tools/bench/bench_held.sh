@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost bench` in a folder that already holds an experiment: what may change, what is kept, what is refused;
-# estimates; signals.
+# `dshost bench` in a folder that already holds an experiment: permitted, kept and refused changes; estimates; signals.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 cd "$tmp" || exit 99

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `dshost bench` under mpirun: the same records as with one process; ranks that die; errors printed once.
+# `dshost bench` under mpirun: the same records as with one process; lost ranks; errors printed once.
 . "$(dirname "$0")/../../lib.sh"
 . "$(dirname "$0")/bench_lib.sh"
 : "${RUNS:=1}" "${BUDGET:=20}" "${ONLY:=*/cmaes */adam}"

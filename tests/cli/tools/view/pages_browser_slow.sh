@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The pages of a report and of landscapes in a browser: they open from a file, their scripts run and have nothing to say on
-# the console, and evil names of folders stay text. Needs Debian's chromium; without it all is skipped.
+# The pages of a report and of landscapes in a browser: they open from a file, their scripts run without a message on the
+# console, and malicious names of folders stay text. Skipped without Debian's chromium.
 . "$(dirname "$0")/../../lib.sh"
 cd "$tmp" || exit 99
 chromium=$(command -v chromium) || chromium=

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# view.sh - `dshost view`, the best.html of a run, and the pages of a report: what they hold, what they say, what they
-# refuse. Whether a browser shows them is tested by view_browser_slow.sh.
+# view.sh - `dshost view`, the best.html of a run, and the pages of a report: content, messages and refusals.
+# view_browser_slow.sh tests their display in a browser.
 . "$(dirname "$0")/../../lib.sh"
 cd "$tmp" || exit 99
 scenery=$DS_TOP_BUILD/tests/plugins/.libs/scenery.so

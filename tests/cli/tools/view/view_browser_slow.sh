@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# view_browser_slow.sh [ENV...] - pages of `dshost view` in a browser: those of every environment with a scene (or of those
-# named) open from a file, say nothing on the console, ask nothing of the network, and their slider changes what is seen.
-# Evil names stay text. Needs Debian's chromium; without it all is skipped.
+# view_browser_slow.sh [ENV...] - pages of `dshost view` for every environment with a scene (or the named ones) in a browser:
+# they open from a file, print nothing on the console, load nothing from the network, and their slider changes the image.
+# Malicious names stay text. Skipped without Debian's chromium.
 . "$(dirname "$0")/../../lib.sh"
 cd "$tmp" || exit 99
 scenery=$DS_TOP_BUILD/tests/plugins/.libs/scenery.so

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Films and files of `dshost view` from the command line: what is there and named how, what ffmpeg is given and what is
-# said where there is none or it fails, and every error of a user. tests/tools/film and tests/tools/exchange read the files.
+# Videos and files of `dshost view` from the command line: names and contents, the calls of ffmpeg, messages where ffmpeg is
+# missing or fails, and every error of a user. tests/tools/film and tests/tools/exchange read the files.
 . "$(dirname "$0")/../../lib.sh"
 cd "$tmp" || exit 99
 view() { # view FILE ARGUMENT...: of a light scene

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# view_live.sh - `dshost view --live`: it follows a run that goes on and shows its best episode, leaves its folder alone, and
-# answers nobody but its own page: raw requests with a wrong host, token, path, method, a giant head, a slow client.
+# view_live.sh - `dshost view --live`: it follows a resumed run and shows its best episode, does not change its folder, and
+# replies only to its own page: raw requests with a wrong host, token, path, method, a huge header, a slow client.
 . "$(dirname "$0")/../../lib.sh"
 cd "$tmp" || exit 99
 if ! command -v bash >/dev/null; then

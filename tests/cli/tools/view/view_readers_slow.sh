@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Files of `dshost view`, read by the programs that they are for: VTK, meshio, usd-core and Pillow of Python (DS_PYTHON names
-# an interpreter that has them), ffprobe. What is not there is skipped.
+# The programs for which `dshost view` writes files read them: VTK, meshio, usd-core and Pillow of Python (DS_PYTHON names
+# an interpreter that has them), ffprobe. Missing programs are skipped.
 . "$(dirname "$0")/../../lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$tmp" || exit 99
