@@ -230,7 +230,7 @@ result $? "docs/README.md lists every page: $(tr '\n' ' ' < gone)"
 [ ! -s gone ]
 result $? "listings are those of the files that they show: $(tr '\n' ' ' < gone)"
 
-# What a reader is told to type: commands, flags, ids, parameters and files exist.
+# Commands, flags, ids, parameters and files of the command lines in the documents exist.
 # shellcheck disable=SC2086
 (cd "$DS_TOP_SRC" && LC_ALL=C awk -f tests/cli/docs_commands.awk $pages) > told
 "$dshost" list --json | tr ',' '\n' | sed -n 's/.*"id": "\([a-z0-9_]*\)".*/\1/p' > ids

@@ -42,7 +42,7 @@ for opt in $("$dshost" list --json | tr '{' '\n' | sed -n 's/^"id": "\([a-z]*\)"
     result $? "$opt: fixed by --fix, by bounds, jobs 2, apart, resumed, from run.ini"
 done
 
-# Questions about channels: lm asks for J v, which has a column for each free variable.
+# Queries about channels: lm requests J v, which has a column for each free variable.
 rm -rf a b
 # shellcheck disable=SC2086
 "$dshost" run $small --set env.function=rosenbrock --opt lm $fixed --out a >out 2>err &&

@@ -58,7 +58,7 @@ bad 2 "--isolation: isolation = fork: expected one of process, none" eval --env 
 bad 2 "--x random:-3: expected random:SEED" eval --env analytic --x random:-3
 bad 2 "--x random: expected random:SEED" eval --env analytic --x random:
 
-# Syntax before files, files before what is missing.
+# Errors of syntax are reported before errors of files, and those before missing flags.
 bad 2 "unknown flag --bogus" eval --config missing.ini --bogus
 bad 2 "unknown flag --bogus" run --config missing.ini --bogus
 bad 2 "resume: unexpected argument 'b'" resume a b

@@ -10,14 +10,14 @@ LSAN_OPTIONS=suppressions=$DS_TOP_SRC/tests/support/lsan.supp:print_suppressions
 export LC_ALL LSAN_OPTIONS
 unset DS_PLUGIN_PATH POSIXLY_CORRECT
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/diffsim-cli-XXXXXX") || exit 99
-# Records of the tests name plugins of the tests: outside.sh has those that nobody trusts.
+# Records of the tests name plugins of the tests, which are trusted; outside.sh has untrusted ones.
 DS_TRUSTED_PLUGINS=$DS_TOP_BUILD/tests/plugins:$DS_TOP_BUILD/examples:$tmp
 export DS_TRUSTED_PLUGINS
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 tests_run=0
-# `make check-slow` sets CHECK_ALL for the tests that are named wide_tests in local.mk: they try all that they can, else a
-# part of it that has each kind. `all WORD...` are the words that are left out without it.
+# `make check-slow` sets CHECK_ALL for the tests listed as wide_tests in local.mk: they try every case, otherwise one case of
+# each kind. `all WORD...` prints the words that are used with CHECK_ALL only.
 all() {
     [ -z "${CHECK_ALL-}" ] || echo "$@"
 }
@@ -103,7 +103,7 @@ run() {
     return "$status"
 }
 
-# good NAME ARGUMENT...: dshost succeeds and says nothing on stderr.
+# good NAME ARGUMENT...: dshost succeeds and prints nothing on stderr.
 good() {
     name=$1
     shift

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$tmp" || exit 99
 
-# told STATUS WORDS COMMAND...: ends so, and says these words.
+# told STATUS WORDS COMMAND...: ends with this status, and prints these words.
 told() {
     expected=$1
     words=$2
@@ -58,7 +58,7 @@ told 0 '2 done already' "$dshost" bench two/bench.ini --out two
 told 2 'resume missed/run.ini: a file; name the folder of the run, as in: dshost resume missed' "$dshost" resume missed/run.ini
 told 2 'resume missed/run.sqlite: a file; name the folder of the run, as in: dshost resume missed' "$dshost" resume missed/run.sqlite
 
-# ---- what is printed ----
+# ---- output ----
 "$dshost" eval --env pendulum --metrics > out 2> err
 grep -q '^torque  *1  *- N m' out && ! grep -q nan out
 result $? "a metric that is undefined at the end is a dash"

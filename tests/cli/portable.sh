@@ -34,7 +34,7 @@ alike() {
 # ---- the same bits ----
 flags=--portable
 records first
-# What would be chosen for other processors, asked for from outside.
+# Kernels of other processors, requested by the environment.
 flags="--portable --isolate-optimizer --jobs 2"
 OPENBLAS_CORETYPE=Prescott DS_ISA=baseline GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX \
 	OPENBLAS_NUM_THREADS=4 OMP_NUM_THREADS=3 OPENBLAS_BLOCK_FACTOR=50 MALLOC_PERTURB_=85 LC_ALL=C.UTF-8 records old
@@ -65,7 +65,7 @@ OPENBLAS_CORETYPE=Prescott "$dshost" compare a a > "$tmp/out" 2> "$tmp/err"
 ! grep -q arithmetic "$tmp/err"
 result $? "no word where they are the same"
 
-# ---- what is recorded ----
+# ---- record ----
 case $(arithmetic a) in "x86_64 "*", glibc "*" (libm "*"), OpenBLAS "*" Prescott") true ;; *) false ;; esac
 result $? "the summary names instruction set, libm and BLAS kernels: $(arithmetic a)"
 [ "$(meta a arithmetic)" = "$(arithmetic a)" ] && [ -n "$(meta a processor)" ] &&
@@ -101,7 +101,7 @@ same "and its record is the same with other kernels asked for" p q
 grep -q "^portable = true" p/run.ini && grep -q '"portable": true' p/summary.json
 result $? "run.ini and summary.json say that it is portable"
 
-# ---- who asks for it ----
+# ---- ways to enter the mode ----
 "$dshost" --env bounce --opt boleap --budget 420 --seed 1000 --pictures false --set run.portable=true --out e \
 	> "$tmp/out" 2> "$tmp/err" && same "--set run.portable=true" p e
 DS_PORTABLE=1 "$dshost" --env bounce --opt boleap --budget 420 --seed 1000 --pictures false --out f > "$tmp/out" 2> "$tmp/err"

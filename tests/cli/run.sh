@@ -120,7 +120,7 @@ grep -q 'budget used: 30 evaluations, 30 of 30 without the requested gradient, b
 result $? "says so at its end"
 
 # ---- signals ----
-# nohup makes all that it starts deaf to SIGHUP, dshost included.
+# Programs started by nohup ignore SIGHUP, dshost too.
 hup=HUP:129
 case $(sed -n 's/^SigIgn:.*\(.\)$/\1/p' /proc/self/status 2>/dev/null) in
     [13579bdf]) hup= && skip "SIGHUP is ignored here" && skip "SIGHUP is ignored here" ;;

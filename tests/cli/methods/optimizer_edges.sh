@@ -35,7 +35,7 @@ go one --env pendulum --opt sac --budget 12 --set opt.learning_starts=60 --set o
 result $? "sac: rewards are scaled also where learning begins in the second episode"
 
 # ---- failures ----
-# What fails depends on the point alone: to ask for the same failed point again is a wasted evaluation.
+# Failures depend on the point alone, so requesting a failed point again wastes an evaluation.
 go fails --env analytic --set env.function=rosenbrock --set env.fail_rate=0.2 --opt lbfgsb --budget 400 --seed 1 --max-failed 1
 "$dshost" export fails --format csv --no-times --out - > "$tmp/table" 2> "$tmp/err"
 grep ',\(diverged\|infeasible\|error\),' "$tmp/table" | cut -d, -f11- > "$tmp/failed"

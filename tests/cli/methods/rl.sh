@@ -31,7 +31,7 @@ done
 ppo --isolation none --out local
 equal "with and without isolation the same record" plain local
 
-# ---- faults: one episode each, whatever the other lanes of that worker do ----
+# ---- faults: each costs one episode and leaves the other lanes of its worker alone ----
 for fault in segv diverge nan error early unknown long cut; do
     ppo --jobs 1 --set env.fault=$fault --out $fault
     result $? "$fault: the run ends well"

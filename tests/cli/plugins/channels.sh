@@ -9,7 +9,7 @@ channels=$DS_TOP_BUILD/tests/plugins/.libs/channels.so
 asker=$DS_TOP_BUILD/tests/plugins/.libs/asker.so
 cd "$tmp" || exit 99
 
-# Points of later requests depend on every bit of the answers before; log() says what came in last.
+# Points of later requests depend on every bit of earlier replies; log() prints the last ones.
 answers() { # answers FILE
     grep -o 'request [0-9]*: .* answers .*' "$1"
 }

@@ -109,7 +109,7 @@ for with in decay_lm/0.01 decay_sweep/0.01 pushed_lbfgsb/1e-9 bowl_cmaes/1e-3 gu
     ok $? "${with%/*} finds a loss below ${with#*/}"
 done
 
-# What a short plugin says about itself.
+# Descriptor of a short plugin.
 {
     printf '#define DS_SIMPLE_VERSION "7"\n#define DS_SIMPLE_LICENSE "MIT"\n#define DS_SIMPLE_DESCRIPTION "On a spring."\n'
     cat spring.c
@@ -120,7 +120,7 @@ run sh -c "${DS_CC:-cc} -Wall -Wextra -Wpedantic -Werror \
 [ $? -eq 0 ] && grep -q '"version": "7", "license": "MIT"' out && grep -q '"description": "On a spring."' out
 ok $? "version, license and description of a short plugin"
 
-# What the examples say about themselves.
+# Descriptors of the examples.
 run "$dshost" eval --env plugins/hill.so --gradient --json && grep -q '"gradient_kind": "forward"' out
 ok $? "hill reports the kind of its gradient"
 run "$dshost" view --env plugins/hill.so --x 0.5,2 -o short.html && run "$dshost" eval --env plugins/hill.so --x 0.5,2 --trajectory short.npz &&
@@ -130,7 +130,7 @@ run "$dshost" view --env plugins/hill_full.so -o hill.html && run "$dshost" view
     grep -q '"goal"' hill.html && [ -s hill.png ] && run "$dshost" help ./plugins/hill_full.so && run "$dshost" eval --env plugins/hill_full.so --channels && grep -q miss out
 ok $? "what hill_full tells of itself is shown"
 
-# Dropped into plugins/ of a tree as it is built: one of this test's own, for others list what is in the real one.
+# Copied into plugins/ of a built tree. The tree is a copy, because other tests list the plugins of the real one.
 mkdir -p tree/plugins/envs && cp -s "$top/plugins/envs/analytic.so" tree/plugins/envs/ && cp -r "$dshost" "$top/libexec" "$top/.dshost-build" tree/ &&
     cp plugins/hill.so plugins/walk.so tree/plugins/
 run tree/dshost list
@@ -208,7 +208,7 @@ ok $? "dshost does not go on with it, and says who does"
 run "$dshost" run --config "$DS_TOP_SRC/examples/quick.ini" --pictures false --out "$tmp/quick"
 ok $? "examples/quick.ini reaches its target"
 
-# The script of the landscape slices, on the small preset; the second call goes on with what is there.
+# The script of the landscape slices, on the small preset; the second call continues.
 for i in 1 2; do
     DSHOST=$dshost TASKS=writer run sh "$DS_TOP_SRC/examples/paper/slices.sh" "$tmp/slices" --grid 3x3 --samples 2 --jumps 2 \
         --set env.preset=small --pictures false

@@ -39,7 +39,7 @@ status 0 "a fit with residuals and Jacobian" "$dshost" run --env ffi --opt lm --
 status 0 "passes the tests of residuals" "$dshost" check ffi $curve --only channel,grad,pure.want \
     --set 'env.signature=void(m:i32, x:f64*, r:f64*, J:f64*)' --set env.factor=0.5
 
-# What a library says on stderr counts, unless it is told to be fine; symbols for what it loads.
+# Output of a library on stderr is a failure, unless a setting permits it; symbols for libraries that it loads.
 cat > speaks.c << 'END'
 #include <dlfcn.h>
 #include <stdio.h>

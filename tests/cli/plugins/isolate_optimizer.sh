@@ -145,7 +145,7 @@ wait $pid
 [ $? -eq 130 ] && grep -q "after 20 evaluations run() did not return within 10 s" cut/summary.json && [ "$(rows cut)" -eq 20 ]
 result $? "SIGINT ends one that hangs"
 
-# ---- where it runs, and a mended plugin ----
+# ---- its process, and a fixed plugin ----
 cat > born.c << 'END'
 #include <diffsim/diffsim.h>
 #include <fcntl.h>

@@ -102,7 +102,7 @@ result $? "and are evaluated and run"
 both() {
 	for f in "hill_$2" "walk_$2"; do
 		status 0 "$f compiles with one line" "in_$2" "$f"
-		# The whole kit of a twin says little more; make check-slow has it.
+		# make check-slow runs the whole kit, which adds little here.
 		status 0 "dshost check passes $f" "$dshost" check "./$f.so" \
 			--only "load,desc,inst,env,eval,search.stop,search.repeat,search.quiet$(all ,pure,grad,ext,scene,search)"
 	done
@@ -130,7 +130,7 @@ gives_up() {
 if command -v "$cxx" > /dev/null; then
 	both C++ cpp
 	gives_up hill_cpp.cpp '        if (io.x[0] < 9) { throw std::runtime_error("on purpose"); }' 'on purpose'
-	# Channels, lists, choices, files beside the plugin, and batches.
+	# Channels, lists, choices, files next to the plugin, and batches.
 	cat > line_cpp.cpp << 'END'
 #include <diffsim/helper/plugin.hpp>
 #include <algorithm>

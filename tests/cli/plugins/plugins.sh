@@ -8,7 +8,7 @@ HOME=$tmp
 export HOME
 cc="${DS_CC:-cc} ${DS_SANITIZE-} -fPIC -shared"
 
-# ---- what is no plugin ----
+# ---- files that are not plugins ----
 bad 4 "no environment 'nothing' on the plugin path; \`dshost list\` lists all plugins" eval --env nothing
 bad 4 "no plugin 'analitic' on the plugin path; did you mean 'analytic'?" help analitic
 bad 4 "no optimizer 'rupe' on the plugin path; \`dshost list\` lists all plugins" run --env analytic --opt rupe --out none # 'rope' is none
@@ -156,8 +156,8 @@ if [ "$(id -u)" -ne 0 ]; then
     result $? "doctor notices a folder that cannot be written"
 fi
 
-# Templates can be read again, with every parameter in force. The sections of a template know nothing of each other: the
-# first environment is put beside all optimizers, each other one beside the next of them.
+# Templates can be read again, with every parameter set. The sections of a template are independent, so the first
+# environment is combined with all optimizers, each other environment with the next optimizer.
 set -- "$DS_TOP_BUILD"/plugins/optimizers/*.so
 beside="$*"
 for e in "$DS_TOP_BUILD"/plugins/envs/*.so; do

@@ -84,7 +84,7 @@ TEXT
 refuses 4 "cannot be loaded: optimizer rogue;.*$start ended the process with exit status 0" "bench" rogue start:exit \
     "$dshost" bench experiment.ini --out bench
 
-# ---- a list goes on ----
+# ---- list continues ----
 # lists NAME TEXT WISH: with the other plugins, and names the bad ones.
 lists() {
     if [ -e "list_${3#start:}.out" ]; then
@@ -122,7 +122,7 @@ result $? "doctor names it"
 refuses 4 "$start did not end within 3 s" "run: start-up code that hangs" rogue start:hang "$dshost" --env analytic \
     --opt rogue --start-timeout-s 3 --out hang
 
-# ---- what is harmless to the host ----
+# ---- harmless to the host ----
 rogue "" "$dshost" --env analytic --opt rogue --budget 60 --pictures no --out whole >out 2>err
 result $? "a run"
 [ "$(rows whole)" -eq 60 ]
@@ -220,7 +220,7 @@ slow create_block "create() has not ended within 10 s" none
 slow slow_threads_stubborn "$contract" 20
 slow slow_hang "destroy() did not return within 10 s" 60
 
-# ---- numbers, whatever the locale ----
+# ---- numbers in every locale ----
 if mkdir locales && localedef -i de_DE -f UTF-8 locales/de_DE.UTF-8 >/dev/null 2>&1; then
     LOCPATH=$tmp/locales
     export LOCPATH

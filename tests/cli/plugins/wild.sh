@@ -18,7 +18,7 @@ wild() {
         --opt rand --budget 40 --max-failed 1 --pictures no --out run "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
 }
 
-# goes_on STAGE HOW [FAILED OUTCOME TEXT]: all 40 evaluations are recorded; those that failed, and no others, say so.
+# goes_on STAGE HOW [FAILED OUTCOME TEXT]: all 40 evaluations are recorded, and exactly those that failed are marked as failed.
 goes_on() {
     limit=30 # a machine that is busy must not look like one that hangs
     [ "$4" = timeout ] && limit=2

@@ -12,7 +12,7 @@ printf '[bench]\nenvs = analytic\nopts = rand\nruns = 1\n[run]\nbudget = 20\npic
 "$dshost" landscape --env analytic --grid 3 $quiet --out made/land >/dev/null 2>&1
 sed 's/budget = 20/budget = 30/' b.ini >c.ini
 
-# What lies elsewhere. The shell itself looks at it: it does so some hundred times.
+# Files outside the result folder. The shell itself compares them, because it does so some hundred times.
 victims() {
     rm -rf victims
     mkdir -p victims/folder

@@ -188,7 +188,7 @@ if command -v sqlite3 >/dev/null; then
     printf '[bench\nenvs = \377' >again/bench.ini
     refuses 3 "again/bench.ini:" "merge with a damaged bench.ini: one line" "$dshost" merge whole2 again
 
-    # ---- format 1 goes on ----
+    # ---- format 1 is continued ----
     reports=no
     same "a record without checksums is read" good old
     status 0 "and goes on" "$dshost" resume old --budget 90
@@ -227,7 +227,7 @@ cmp -s slice/grid.csv early_slice/grid.csv
 result $? "and is the same"
 
 # ---- a worker that is killed while a record is repeated ----
-# The products that lm asks for are not recorded: they are computed again. The bytes of the file are the deaths.
+# Products that lm requests are not recorded but computed again. Each byte of the file is a killed worker.
 killing=$DS_TOP_BUILD/tests/plugins/.libs/channels.so
 "$dshost" --env "$killing" --opt lm --budget 30 --jobs 1 --pictures no --out gauss >/dev/null 2>&1
 cp -r gauss gauss_killed
@@ -463,8 +463,8 @@ done
 status 0 "what was done is resumed" "$dshost" resume limit2
 [ "$(rows limit2)" = 9000 ]
 result $? "to its end"
-# ---- file systems that cannot do what SQLite wants ----
-# As on network file systems: no locks (two ways to say so), or an index of the log that cannot be mapped.
+# ---- file systems without the functions that SQLite needs ----
+# As on network file systems: no locks (reported in two ways), or an index of the log that cannot be mapped.
 cat >shim.c <<'EOT'
 #define _GNU_SOURCE
 #include <dlfcn.h>

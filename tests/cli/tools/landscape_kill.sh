@@ -55,7 +55,7 @@ strip whole > two
 cmp -s one two
 result $? "summary.json is equal but for times"
 
-# A signal: everything is saved, the status says so.
+# After a signal everything is saved, and the status reports the signal.
 # shellcheck disable=SC2086
 "$dshost" landscape $settings --set env.work=0.01 --jobs 1 --out stopped > out.log 2> err.log &
 pid=$!

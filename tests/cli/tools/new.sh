@@ -56,7 +56,7 @@ works() {
 	good "$1 in $2" new "$1" "$id" --lang "$2" --out "$id \$x#'"
 	cd "$id \$x#'" || exit 99
 	status 0 "it builds" make
-	# Of what is on stderr, all would be a warning of the compiler.
+	# Any line on stderr would be a warning of the compiler.
 	made=$id.so
 	[ "$2" = python ] && made=$id.py
 	[ -s "$made" ] && [ ! -s "$tmp/err" ]

@@ -262,7 +262,7 @@ status 0 "the numbers of a plot" "$dshost" plot all/sphere --along steps --out n
 [ "$(head -n 1 numbers.csv)" = "optimizer,steps,value,low90,high90,median,q1,q3" ]
 result $? "are a table"
 
-# ---- what is refused ----
+# ---- refusals ----
 refuses 2 'name a folder' "report without a folder" "$dshost" report
 refuses 6 'nowhere' "report on what is not there" "$dshost" report nowhere
 mkdir empty

@@ -104,7 +104,7 @@ for format in ioh coco; do
     rm -r ex ex.json
 done
 
-# Names of a folder: one note for all of them; what is no folder for an export; what is not an export's own.
+# Names of a folder: one note for all of them; a path that is not a folder; a folder that is not an export.
 export_to() { # FOLDER OUT
     run "$dshost" export "$1" --format ioh --out "$2"
 }
@@ -243,7 +243,7 @@ result $? "the loss is that of then"
 cp -r going/rand going/cmaes/ && status 0 "a report of what was interrupted" "$dshost" report going --no-pictures --out page
 grep -q 'Unfinished: cmaes seed 0: ' page/index.html
 result $? "marks it, too"
-# One that breaks off: it opens, and what is behind its beginning cannot be read.
+# A cut file: it opens, but only its beginning can be read.
 make torn/a rand 2 2000
 tr '\0' '\377' </dev/zero | dd of=torn/a/seed-1/run.sqlite bs=4096 seek=20 count=20 conv=notrunc iflag=fullblock 2>/dev/null
 report torn
@@ -258,7 +258,7 @@ at=$(column page/cells.csv p)
 [ "$(tail -n +2 page/cells.csv | cut -d, -f"$at" | grep -c .)" -eq 2 ] && grep -q 'compared after 20 evaluations' page/index.html
 result $? "a reference that is unfinished is compared after what it has made"
 
-# What is compared after as many evaluations is what runs of that length would say.
+# A comparison after as many evaluations equals a comparison of runs of that length.
 for b in 10 40; do
     mkdir "cut$b"
     "$dshost" --env bounce --opt rand --runs 2 --budget $b --pictures no --out cut$b/rand >"$tmp/out" 2>"$tmp/err" || result 1 "runs of $b"

@@ -128,7 +128,7 @@ grep -q 'without optimizers with runs of tables' part/figures/evaluations-sphere
 result $? "which say so"
 awk -F, '$1 == "cmaes"' full/figures/evaluations-sphere.csv >x && awk -F, '$1 == "cmaes"' part/figures/evaluations-sphere.csv | cmp -s - x
 result $? "the curve that is left is the same"
-# With one environment: the targets that somebody reached are the same, whether curves of all are known or not.
+# With one environment: the reached targets are the same, whether all curves are known or not.
 report all/sphere --out sphere && awk -F, '$1 == "cmaes"' sphere/figures/targets.csv >x && awk -F, '$1 == "cmaes"' part/figures/targets.csv | cmp -s - x
 result $? "as is its data profile"
 grep -q '<td>full/runs.csv</td><td>sphere</td><td>boleap 4, rand 3<\|<td>full/runs.csv</td><td>sphere</td><td>rand 3, boleap 4<' part/index.html
@@ -231,7 +231,7 @@ edit full/runs.csv newer.csv "NR > 1 && \$2 == \"cmaes\" { \$$(at version_optimi
 report all/sphere newer.csv --only 'sphere/*' --out newer
 cells newer/cells.csv | grep -q 'sphere,cmaes@version=[^,]*,4 sphere,cmaes@version=newer,4'
 result $? "and another version of an optimizer another optimizer"
-# An unfinished run of a folder has no place beside runs whose curves are not known.
+# An unfinished run of a folder does not count next to runs without curves.
 mkdir going && cp -r all/sphere/rand/seed-0 going/ && rm going/seed-0/summary.json
 edit full/runs.csv others.csv 'NR == 1 || $2 != "rand"'
 sed -i 's/^sphere,/analytic,/' others.csv
@@ -277,7 +277,7 @@ done
 report one.zero.csv others.zero.csv --out pooled2
 [ $? -eq 0 ] && [ "$(cells pooled2/cells.csv)" = "thrown,rand,6 " ]
 result $? "and count where all losses are the same"
-# Tables need not tell a folder: then the name that is pooled tells the variants apart.
+# Tables need not name a folder: then the pooled name distinguishes the variants.
 without_folder() {
     awk -F, -v OFS=, -v v="@gravity=$1" -v loss="$2" 'NR == 1 || $1 == "thrown" v { if (NR > 1 && loss != "") $8 = loss; $14 = ""; print }' swept/runs.csv
 }
@@ -320,7 +320,7 @@ report odd.csv --out odd
 [ $? -eq 0 ] && grep -q '>_._&lt;b&gt;x</h2>\|>_.__&lt;b&gt;x</h2>' odd/index.html && ! grep -q '<b>x' odd/index.html && [ -s odd/figures/bars-_._\<b\>x.csv ]
 result $? "names are cleaned as those of folders"
 
-# ---- what is refused ----
+# ---- refusals ----
 head -n 1 full/runs.csv >head.csv
 bad 6 "head.csv holds no run" report head.csv --out nix
 bad 6 "nowhere.csv" report nowhere.csv --out nix

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # results_slow.py - recomputes the tables of a report from its runs by SciPy: results_slow.py RUNS.csv CELLS.csv
 #
-# One line for each cell that differs; the last line says how many numbers were compared. Exit status 1 where one differs.
+# One line for each cell that differs; the last line has the number of compared values. Exit status 1 where one differs.
 import csv
 import math
 import sys

@@ -184,7 +184,7 @@ for id in right_limits right_sizes; do
     compile "$id.c" && "$dshost" check "./$id.so" --only channel > out 2> err && grep -q '^# limits: [0-9]* elements at [0-9]* points$' out
     result $? "$id: right constraints pass"
 done
-# Products that are not exact are held to what they say they are, also where J' alone is there; forward differences of values
+# Products that are not exact are tested as their declared kind, also where only J' exists; forward differences of values
 # of 1000 may be off by 1e-5, which is a tenth of what the second and third element change by.
 cat > smoothed.h << 'END'
 #define BAD_JTV(w, i) (2 * (w)[i])
@@ -318,7 +318,7 @@ result $? "a hidden wish for gradients is found with --set, too"
 grep -q '^# .*: 1e-09 apart, but info() reports a tolerance of 1e-12' out
 result $? "how far the answers of an inexact environment are apart"
 
-# One instance per process, whatever it does there; and results that are exact up to a tolerance.
+# One instance per process; and results that are exact up to a tolerance.
 alone=$DS_TOP_BUILD/tests/plugins/.libs/alone.so
 "$dshost" check "$alone" > out 2> err
 result $? "an environment that wants a process for each instance passes"

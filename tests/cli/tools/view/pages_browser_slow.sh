@@ -10,7 +10,7 @@ if [ -z "$chromium" ]; then
     finish
     exit
 fi
-# browse PAGE WIDTH: its document after its scripts, in $tmp/dom, what they say in $tmp/console.
+# browse PAGE WIDTH: writes the document after its scripts to $tmp/dom, their messages to $tmp/console.
 browse() {
     timeout 120 "$chromium" --headless --no-sandbox --no-first-run --disable-gpu --disable-background-networking \
         --disable-component-update --disable-sync --user-data-dir="$tmp/profile" --enable-logging=stderr --v=0 \

@@ -52,7 +52,7 @@ status 0 "arrays" "$dshost" view run:2 -o two.npz
 cmp -s two.npz two_again.npz
 result $? "as eval writes them"
 
-# ---- what is refused ----
+# ---- refusals ----
 refuses 2 "name the file to write with -o FILE" "no file" "$dshost" view run
 refuses 2 "unknown format.*\.html" "an unknown ending" "$dshost" view run -o run.xyz
 refuses 2 "name 1 to 12" "nothing to see" "$dshost" view -o a.html
@@ -81,7 +81,7 @@ for page in center.html three.html shapes.html; do
 	! grep -Eq 'https?://|<link|src="[^d]|@[A-Z]+@' $page
 	result $? "$page: nothing is loaded"
 done
-# sum_of TAG PAGE: the sum of what is between <TAG> and </TAG>, as the policy names it.
+# sum_of TAG PAGE: checksum of the text between <TAG> and </TAG>, in the form of the policy.
 sum_of() {
 	awk -v tag="$1" '$0 == "</" tag ">" { on = 0 } on { print } $0 == "<" tag ">" { on = 1; print "" }' "$2" |
 		awk 'NR > 1 { print last } { last = $0 } END { printf "%s\n", last }' | sha256sum | cut -c1-64 |

@@ -24,7 +24,7 @@ browse() {
 		"$@" "file://$tmp/$page$hash" 2>console
 }
 
-# measured PAGE: what the page tells of itself once it has been played, on the clock of the machine.
+# measured PAGE: the measurements that the page makes of itself, in wall time.
 measured() {
 	browse '#measure&frame=0' "$1" --window-size=1280,900 --virtual-time-budget=20000 --dump-dom > dom
 }
@@ -32,7 +32,7 @@ attribute() {
 	sed -n "s/.*<html[^>]* data-$1=\"\([^\"]*\)\".*/\1/p" dom | head -n 1
 }
 
-# What a page asks for: requests that a document of no origin (that of a file) has begun, but for the file itself.
+# Number of requests by a document without an origin (a file), except for the file itself.
 asked_for() {
 	grep '"initiator":"null"' net.json | grep -o '"url":"[a-z]*:' | grep -vc '"url":"\(file\|data\|blob\):'
 }

@@ -33,7 +33,7 @@ status 0 "all capitals" view A.PLY --every 1000
 [ -s A-0000.PLY ] && [ -s A-1000.PLY ]
 result $? "end like the name that was given"
 
-# ---- the environment of somebody else, with every shape ----
+# ---- a third-party environment with every shape ----
 scenery=$DS_TOP_BUILD/tests/plugins/.libs/scenery.so
 for kind in png usda ply pvd obj; do
     status 0 "every shape as .$kind" "$dshost" view --env "$scenery" --every 1000 -o shapes.$kind
@@ -61,7 +61,7 @@ for program in sh cat wc rm; do
 done
 cat >bin/ffmpeg <<'TXT'
 #!/bin/sh
-# What an ffmpeg is asked for and gets; it fails where a file says so.
+# A stand-in for ffmpeg: records its arguments and input, and fails where a file requests it.
 echo "$@" >arguments
 if [ -e "$PWD/fail" ]; then
     echo 'first line' >&2

@@ -82,7 +82,7 @@ awk 'on { print } /^\r$/ { on = 1 }' answer > got.html
 cmp -s got.html best.html
 result $? "is the page that view writes"
 
-# ---- it goes on ----
+# ---- the run continues ----
 "$dshost" resume run --budget 300 --pictures no >/dev/null 2>&1
 sleep 1
 get "/$token/state"

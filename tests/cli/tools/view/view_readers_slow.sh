@@ -15,7 +15,7 @@ for env in torus pinball bounce swing walker cartpole "$scenery"; do
         "$dshost" view --env "$env" --x random:3 -o "$name.$kind" >"$tmp/out" 2>"$tmp/err" || files=$kind
     done
     result "$([ -z "$files" ]; echo $?)" "$name: files"
-    # Lines are edges in PLY, which meshio does not know.
+    # Lines are edges in PLY, which meshio cannot read.
     kinds="vtk usd meshio ply"
     grep -aq '^element edge' "$name"-0000.ply && kinds="vtk usd meshio"
     for kind in $kinds; do
