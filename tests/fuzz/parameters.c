@@ -356,7 +356,7 @@ static void show_set(const scene *s, const ds_module *module, long k, const char
     ds_settings_clear(&settings);
 }
 
-static void fuzz_scene(const scene *s, long first, long count, const char *folder)
+static void try_scene(const scene *s, long first, long count, const char *folder)
 {
     const ds_module *module = NULL;
     tally t = {0};
@@ -442,8 +442,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < scene_count; i++) {
         const scene *s = &scenes[i];
         if (only == NULL || *only == '\0' || strcmp(only, "all") == 0 || strcmp(only, s->id) == 0) {
-            fuzz_scene(s, argc > 3 ? strtol(argv[3], NULL, 10) : 0,
-                       number(argc > 2 ? argv[2] : NULL, "DS_FUZZ_SETS", s->heavy ? FEW : MANY), folder);
+            try_scene(s, argc > 3 ? strtol(argv[3], NULL, 10) : 0,
+                      number(argc > 2 ? argv[2] : NULL, "DS_FUZZ_SETS", s->heavy ? FEW : MANY), folder);
             printf("ok %d - %s\n", ++done, s->id);
         }
     }
