@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fmu_models.c - three models as FMUs of both versions, for tests/cli/plugins/fmu.sh: -DFMI=2 or 3, and
  * one of -DBALL (a bouncing ball, with events), -DVANDERPOL, -DMASSES (two masses with springs, a damper, a
- * force; adjoint derivatives). -DCRASH crashes in DoStep, -DHANG never returns from Terminate, -DREFUSE fails in
- * DoStep below h = 0. */
+ * force; adjoint derivatives). -DCRASH crashes in DoStep, -DHANG never returns from Terminate, -DREFUSE
+ * fails in DoStep below h = 0. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
