@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fmu.c - the adapter for FILE.fmu (diffsim/adapter.h): a model of FMI 2.0 or 3.0 is an environment. */
 #include <diffsim/adapter.h>
+#include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "adapters/fmi/archive.h"
@@ -37,28 +39,63 @@ static void remove_folder(fmu *e)
     }
 }
 
-/* Unpacks libraries and resources, and loads the library. A folder without resources is not needed after
- * that. */
-static ds_status open_library(fmu *e, const archive *a)
+/* Unpacks the FMU into a new folder and loads the library from there. */
+static int load_from_folder(fmu *e, const archive *a, const char *name, char *why, size_t room)
 {
-    char why[400] = "";
+    char path[sizeof e->folder + 1024];
     const char *tmp = getenv("TMPDIR");
     snprintf(e->folder, sizeof e->folder, "%.200s/diffsim-fmu-XXXXXX",
              tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
     if (mkdtemp(e->folder) == NULL) {
         e->folder[0] = '\0';
-        return ds_host_fail(e->kit.host, DS_E_IO, "no folder for the FMU in %.200s",
-                            tmp != NULL ? tmp : "/tmp");
+        snprintf(why, room, "no folder for the FMU in %.200s", tmp != NULL ? tmp : "/tmp");
+        return -1;
     }
-    const int resources = archive_extract(a, "resources/", e->folder, why, sizeof why);
-    if (resources < 0 || archive_extract(a, "binaries/", e->folder, why, sizeof why) < 0 ||
-        fmi_load(&e->inst, &e->d, e->me, e->folder, why, sizeof why) != 0) {
-        return ds_host_fail(e->kit.host, DS_E_IO, "%s", why);
+    snprintf(path, sizeof path, "%s/%s", e->folder, name);
+    return archive_extract(a, "resources/", e->folder, why, room) < 0 ||
+                   archive_extract(a, "binaries/", e->folder, why, room) < 0
+               ? -1
+               : fmi_load(&e->inst, &e->d, e->me, e->folder, path, why, room);
+}
+
+/* Loads the library from memory: nothing is left behind, whatever ends the process. */
+static int load_from_memory(fmu *e, const archive *a, const char *name, char *why, size_t room)
+{
+    char path[64];
+    size_t size = 0;
+    char *data = archive_read(a, name, &size, why, room);
+    if (data == NULL) {
+        return -1;
     }
-    if (resources == 0) {
-        remove_folder(e);
+    const int fd = memfd_create("fmu", MFD_CLOEXEC);
+    size_t done = 0;
+    for (ssize_t n = 1; fd >= 0 && done < size && n > 0; done += n > 0 ? (size_t)n : 0) {
+        n = write(fd, data + done, size - done);
     }
-    return DS_OK;
+    free(data);
+    e->library_fd =
+        fd; /* open as long as the library is loaded: dlopen() takes equal names for one library */
+    if (fd < 0 || done < size) {
+        snprintf(why, room, "no memory for %.200s: %s", name, strerror(errno));
+        return -1;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return fmi_load(&e->inst, &e->d, e->me, "", path, why, room);
+}
+
+/* Loads the library. A folder is needed for resources and for libraries that load others. */
+static ds_status open_library(fmu *e, const archive *a)
+{
+    char why[400] = "", folder[64], name[1024];
+    fmi_library(&e->d, e->me, folder, name, sizeof name);
+    if (archive_count(a, name) == 0) {
+        return ds_host_fail(e->kit.host, DS_E_IO, "%.200s is not in it: this FMU was made for other machines",
+                            name);
+    }
+    const int alone = archive_count(a, "resources/") == 0 && archive_count(a, folder) == 1;
+    return (alone ? load_from_memory : load_from_folder)(e, a, name, why, sizeof why) == 0
+               ? DS_OK
+               : ds_host_fail(e->kit.host, DS_E_IO, "%s", why);
 }
 
 /* ---- the table of the kit ---- */
@@ -130,6 +167,9 @@ static void fmu_release(void *self)
 {
     fmu *e = self;
     fmi_unload(&e->inst);
+    if (e->library_fd > 0) {
+        close(e->library_fd);
+    }
     remove_folder(e);
     fmi_description_free(&e->d);
 }

@@ -191,6 +191,22 @@ char *archive_read(const archive *a, const char *name, size_t *size, char *why, 
     return NULL;
 }
 
+static int is_file_below(const entry *e, const char *prefix)
+{
+    return strncmp(e->name, prefix, strlen(prefix)) == 0 && e->name[strlen(e->name) - 1] != '/';
+}
+
+unsigned archive_count(const archive *a, const char *prefix)
+{
+    size_t at = a->directory;
+    unsigned count = 0;
+    entry e;
+    for (unsigned i = 0; i < a->entries && next_entry(a, &at, &e) == 0; i++) {
+        count += is_file_below(&e, prefix) ? 1 : 0;
+    }
+    return count;
+}
+
 /* Makes the folders of a path below `from`. */
 static int make_folders(char *path, size_t from)
 {
@@ -223,7 +239,7 @@ int archive_extract(const archive *a, const char *prefix, const char *folder, ch
     for (unsigned i = 0; i < a->entries && next_entry(a, &at, &e) == 0; i++) {
         char path[PATH_MAX];
         const int n = snprintf(path, sizeof path, "%s/%s", folder, e.name);
-        if (strncmp(e.name, prefix, strlen(prefix)) != 0 || e.name[strlen(e.name) - 1] == '/') {
+        if (!is_file_below(&e, prefix)) {
             continue;
         }
         char *data = n < (int)sizeof path ? unpack(a, &e, why, room) : NULL;

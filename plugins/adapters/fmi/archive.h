@@ -21,6 +21,9 @@ void archive_close(archive *a);
  * missing or damaged. */
 char *archive_read(const archive *a, const char *name, size_t *size, char *why, size_t room);
 
+/* The number of files whose names begin with `prefix`. */
+unsigned archive_count(const archive *a, const char *prefix);
+
 /* Writes all entries whose names begin with `prefix` below a folder. The number of files, or -1 and a
  * line. */
 int archive_extract(const archive *a, const char *prefix, const char *folder, char *why, size_t room);

@@ -175,30 +175,34 @@ static int find(fmi_instance *i, const wanted *list, const char *file, char *why
     return 0;
 }
 
-int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *folder, char *why, size_t room)
+void fmi_library(const fmi_description *d, int me, char folder[64], char *name, size_t room)
 {
 #if defined(__aarch64__)
     const char *const platform = "aarch64-linux";
 #else
     const char *const platform = d->version == 2 ? "linux64" : "x86_64-linux";
 #endif
-    char file[1024];
+    snprintf(folder, 64, "binaries/%s/", platform);
+    snprintf(name, room, "%s%s.so", folder, me ? d->me.id : d->cs.id);
+}
+
+int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *folder, const char *file,
+             char *why, size_t room)
+{
+    char platform[64], name[1024];
     const char *id = me ? d->me.id : d->cs.id;
     *i = (fmi_instance){.d = d, .me = me, .f = calloc(1, sizeof *i->f)};
     snprintf(i->folder, sizeof i->folder, "%s", folder);
-    snprintf(file, sizeof file, "%s/binaries/%s/%s.so", folder, platform, id);
-    if (access(file, F_OK) != 0) {
-        snprintf(why, room, "binaries/%s/%s.so is not in it: this FMU was made for other machines", platform,
-                 id);
-        return -1;
-    }
     i->library = i->f != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (i->library == NULL) {
-        const char *reason = dlerror(), *after = reason != NULL ? strstr(reason, ".so: ") : NULL;
-        snprintf(why, room, "binaries/%s/%s.so: %s", platform, id,
-                 after != NULL    ? after + 5
-                 : reason != NULL ? reason
-                                  : "out of memory");
+        const char *reason = dlerror();
+        const size_t path = strlen(file);
+        fmi_library(d, me, platform, name, sizeof name);
+        snprintf(why, room, "%s: %s", name,
+                 reason == NULL ? "out of memory"
+                 : strncmp(reason, file, path) == 0 && strncmp(reason + path, ": ", 2) == 0
+                     ? reason + path + 2
+                     : reason);
         return -1;
     }
     i->f->callbacks = (callbacks2){.logger = log_2, .allocate = calloc, .release = free, .env = i};

@@ -21,8 +21,13 @@ typedef struct fmi_instance {
     char last[256];   /* what the FMU said last, or what is missing */
 } fmi_instance;
 
-/* Loads the library of an unpacked FMU. 0, or -1 and one line; fmi_unload() in both cases. */
-int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *folder, char *why, size_t room);
+/* The folder of the archive with the libraries for this machine, and the name of the library in it. */
+void fmi_library(const fmi_description *d, int me, char folder[64], char *name, size_t room);
+
+/* Loads the library from a file; `folder` is where the FMU was unpacked, "" if it has no resources. 0, or -1
+ * and one line; fmi_unload() in both cases. */
+int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *folder, const char *file,
+             char *why, size_t room);
 void fmi_unload(fmi_instance *i);
 
 /* Resets or instantiates it, sets `count` start values, and initialises it; model exchange is then in

@@ -41,7 +41,8 @@ typedef struct fmu {
     ds_env_kit kit; /* first */
     fmi_description d;
     fmi_instance inst;
-    char folder[256];
+    char folder[256];        /* of the unpacked FMU, "" = none */
+    int library_fd;          /* of a library that was loaded from memory; 0 = none */
     int me, exact, minimize; /* exact: derivatives by the FMU */
     size_t decisions, outputs, fits, fixed;
     fmu_decision decision[FMU_DECISIONS];
