@@ -210,8 +210,10 @@ static void check_line(scene_file *f, const char *s, size_t n)
     } else if (f->indented && !f->last) {
         fail_here(f, "an indented line continues a value, and there is none above it");
     } else if (!f->indented) {
-        size_t key = strcspn(s, "=:\n");
-        key = key > n ? n : key;
+        size_t key = 0; /* the text has no end of its own */
+        while (key < n && s[key] != '=' && s[key] != ':') {
+            key++;
+        }
         const char *name = s;
         size_t length = key;
         trim(&name, &length);
