@@ -399,8 +399,7 @@ static int find_in(const char *folder, const char *id, char file[PATH_MAX])
 }
 
 /* py:NAME is a class of the Python package that belongs to the adapter: around it in a wheel, in a build
- * tree, in an
- * installation (plugins/adapters/python/child.c looks for the package in the same way). */
+ * tree, in an installation (plugins/adapters/python/child.c looks for the package in the same way). */
 static int find_bundled(const char *name, ds_plugin_file *out, ds_error *e)
 {
     static const char *const below[] = {"", "/python", "/share/diffsim/python", "/lib/python3/dist-packages"};

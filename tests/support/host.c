@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.c - a host in miniature for tests of one plugin, see host.h.
- * Fails the running cmocka test where the plugin or the test breaks a rule. */
+/* host.c - a host in miniature for tests of one plugin, see host.h. Fails the running cmocka test where
+ * the plugin or the test breaks a rule. */
 #include "host.h"
 
 #include "test.h"

@@ -35,10 +35,9 @@ void ds_export_plain(ds_export_run *r);
 int ds_export_csv(ds_export_run *r, const char *path, int times, ds_error *e);
 int ds_export_jsonl(ds_export_run *r, const char *path, int times, ds_error *e);
 
-/* Writes arrays x, loss, best_loss, gradient, outcome, ..., and the names, units and groups of the variables,
- * if known;
- * progress.NAME (NaN where nothing was reported), recommended and recommended_id if the optimizer reported
- * any. */
+/* Writes arrays x, loss, best_loss, gradient, outcome, ..., and the names, units and groups of the
+ * variables, if known; progress.NAME (NaN where nothing was reported), recommended and recommended_id if
+ * the optimizer reported any. */
 int ds_export_npz(ds_export_run *r, const char *path, int times, ds_error *e);
 
 /* Closes the store until the run is woken: many runs would need many open files. */

@@ -60,8 +60,8 @@ static inline size_t ds_word_distance(const char *a, const char *b)
 /* The known name nearest to `word` (edit distance at most 2 and at most half the length of the word), else
  * the only one that begins with `word`, else NULL.
  *
- * word:  as the user wrote it, without blanks around it.
- * known: `count` names, which stay the caller's; the result is one of these pointers.
+ * word:  as the user wrote it, without blanks around it. known: `count` names, which stay the caller's; the
+ * result is one of these pointers.
  *
  * The second rule helps with names that were cut ("youngs"), unless several begin so. Both rules prefer no
  * answer to a wrong one: a suggestion that is not meant costs the user more time than a list of names. */

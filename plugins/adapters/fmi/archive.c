@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* archive.c - see archive.h. ZIP as in PKWARE's APPNOTE 6.3: the central directory at the end lists the
- * entries; each is
- * stored (0) or deflated (8). ZIP64 is not needed for FMUs below 4 GiB. */
+ * entries; each is stored (0) or deflated (8). ZIP64 is not needed for FMUs below 4 GiB. */
 #include "adapters/fmi/archive.h"
 
 #include <errno.h>

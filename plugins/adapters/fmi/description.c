@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* description.c - see description.h. FMI 2.0.4 and 3.0.2, sections 2.2 and 2.4: elements that we do not
- * need are passed
- * over, so that later minor versions are read, too. */
+ * need are passed over, so that later minor versions are read, too. */
 #include "adapters/fmi/description.h"
 
 #include <expat.h>

@@ -298,8 +298,7 @@ static int acts_later(const fmu *e, size_t i)
 }
 
 /* The derivatives of the first states, by central differences of the initialisation, which are exact where
- * the states depend
- * linearly on a start value; its own is 1. */
+ * the states depend linearly on a start value; its own is 1. */
 static int first_states(fmu *e, const double *x)
 {
     const size_t n = e->d.states;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* instance.c - see instance.h. The types are those of fmi2FunctionTypes.h and fmi3FunctionTypes.h, written
- * from the
- * standard (FMI 2.0.4, 3.0.2). Terminate is never called: FreeInstance is allowed in every state, and an
- * FMU that hangs in
- * Terminate then costs nothing. */
+ * from the standard (FMI 2.0.4, 3.0.2). Terminate is never called: FreeInstance is allowed in every state,
+ * and an FMU that hangs in Terminate then costs nothing. */
 #include "adapters/fmi/instance.h"
 
 #include <dlfcn.h>

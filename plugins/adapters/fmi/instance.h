@@ -2,8 +2,8 @@
 /* instance.h - an instance of an FMU: the functions of FMI 2.0 and 3.0 under one interface.
  *
  * Every function returns 0, or the status of the FMU (2 discard, 3 error, 4 fatal) after which `last`
- * holds its message. An
- * instance is used by one thread. fmi_begin() starts each episode, whatever the state of the instance. */
+ * holds its message. An instance is used by one thread. fmi_begin() starts each episode, whatever the
+ * state of the instance. */
 #ifndef DS_ADAPTERS_FMI_INSTANCE_H
 #define DS_ADAPTERS_FMI_INSTANCE_H
 
@@ -31,8 +31,7 @@ int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *fold
 void fmi_unload(fmi_instance *i);
 
 /* Resets or instantiates it, sets `count` start values, and initialises it; model exchange is then in
- * continuous-time mode,
- * and *next_event is the time of the next time event, INFINITY = none. */
+ * continuous-time mode, and *next_event is the time of the next time event, INFINITY = none. */
 int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr,
               const double *value, double *next_event);
 

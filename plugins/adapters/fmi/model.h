@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model.h - an FMU as an environment: what is varied, what is compared, and the episodes.
  *
- * An episode runs over the communication points time[0 .. points]. Its outputs y are (points + 1) rows.
- * The values r that
- * decide the loss are weighted differences of outputs to a recording or to targets, whose squares are
- * summed, or the final
- * value of one output, which is the loss itself.
+ * An episode runs over the communication points time[0 .. points]. Its outputs y are (points + 1) rows. The
+ * values r that decide the loss are weighted differences of outputs to a recording or to targets, whose
+ * squares are summed, or the final value of one output, which is the loss itself.
  *
  * Model exchange is integrated by the classical Runge-Kutta method with `substeps` fixed steps between two
- * points; an event
- * divides a step. Derivatives are exact for this discrete episode where the FMU offers directional or
- * adjoint derivatives
- * and no event occurs: one sweep backwards (J' w), or one forwards (J v). Else they are central
- * differences. */
+ * points; an event divides a step. Derivatives are exact for this discrete episode where the FMU offers
+ * directional or adjoint derivatives and no event occurs: one sweep backwards (J' w), or one forwards (J
+ * v). Else they are central differences. */
 #ifndef DS_ADAPTERS_FMI_MODEL_H
 #define DS_ADAPTERS_FMI_MODEL_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* task.c - see task.h. Lists are words divided by blanks, NAME=..., because names of FMUs may contain
- * commas; a name with blanks
- * stands in double quotes. */
+ * commas; a name with blanks stands in double quotes. */
 #include "adapters/fmi/task.h"
 
 #include <errno.h>
@@ -267,8 +266,7 @@ static char *text_of(fmu *e, ds_param_reader *in, const char *path)
 }
 
 /* Where the next cell of a line ends; *begin .. *end without quotes and blanks. Returns what follows the
- * comma, NULL after the
- * last cell. */
+ * comma, NULL after the last cell. */
 static char *cell(char *line, char **begin, char **end)
 {
     const int quoted = line[strspn(line, " \t")] == '"';

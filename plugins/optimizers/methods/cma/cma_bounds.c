@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cma_bounds.c - boundary handling of CMA-ES on [-1, 1]^n.
- * Hansen et al., IEEE Trans. Evol. Comput. 13(1), 2009 (penalty); c-cmaes boundary_transformation; pycma. */
+/* cma_bounds.c - boundary handling of CMA-ES on [-1, 1]^n. Hansen et al., IEEE Trans. Evol. Comput. 13(1),
+ * 2009 (penalty); c-cmaes boundary_transformation; pycma. */
 #include "methods/cma/cma_bounds.h"
 
 #include <math.h>

@@ -55,8 +55,8 @@ int cma_stop_check(cma_stop *s, const cma *c, const double *f);
 
 /* ---- restarts ---- */
 
-/* Population size and step size of successive CMA-ES runs.
- * IPOP: Auger and Hansen, CEC 2005. BIPOP: Hansen, GECCO workshop on BBOB 2009. */
+/* Population size and step size of successive CMA-ES runs. IPOP: Auger and Hansen, CEC 2005. BIPOP:
+ * Hansen, GECCO workshop on BBOB 2009. */
 
 enum { CMA_RESTART_BIPOP = 0, CMA_RESTART_IPOP = 1, CMA_RESTART_NONE = 2 };
 

@@ -32,8 +32,8 @@ typedef struct leap_options {
     int weights, update, path, mean, bounds; /* CMA2001_..., LEAP_... */
     int lengths;                             /* LEAP_FIXED ... */
     int first;                               /* begin with a descent from the start itself */
-    /* of the samples are asked for, and move the start of the descent:
-     * s = s_1 - lr sqrt(n) min(1, sigma / sigma_1) mean of g_k / |g_k| */
+    /* of the samples are asked for, and move the start of the descent: s = s_1 - lr sqrt(n) min(1, sigma /
+     * sigma_1) mean of g_k / |g_k| */
     int gradients;
     int64_t J;     /* evaluations of a descent; 0 = none */
     int64_t steps; /* evaluations of the leap */

@@ -42,11 +42,10 @@ ROD_INLINE real_mask rod_move(const rod_law *l, real *theta, real *omega, real u
     return at_limit;
 }
 
-/* Reverse of a step whose cost counts `weight` times. a, b: derivatives by angle and velocity, of the state
- * after it, then of
- * that before it; returns the derivative by the torque. While the speed limit acts, the new speed does not
- * depend on anything (its derivative is taken as 0 there, as 1 up to and at the limit); the wrapped angle has
- * slope 1, also at its jump at pi. */
+/* Reverse of a step whose cost counts `weight` times. a, b: derivatives by angle and velocity, of the
+ * state after it, then of that before it; returns the derivative by the torque. While the speed limit
+ * acts, the new speed does not depend on anything (its derivative is taken as 0 there, as 1 up to and at
+ * the limit); the wrapped angle has slope 1, also at its jump at pi. */
 ROD_INLINE real rod_reverse(const rod_law *l, real theta, real omega, real u, real cosine, real_mask at_limit,
                             double weight, real *a, real *b)
 {
