@@ -80,7 +80,7 @@ def metrics(scene, names=None, ax=None):
     chosen = list(scene.metrics) if names is None else [names] if isinstance(names, str) else list(names)
     unknown = [n for n in chosen if n not in scene.metrics]
     if unknown or not chosen:
-        raise UsageError(f"there is no metric {unknown[0]!r}" if unknown else f"{scene.name} has no metrics")
+        raise UsageError(f"unknown metric {unknown[0]!r}" if unknown else f"{scene.name} has no metrics")
     ax = _axes(ax)
     for i, name in enumerate(chosen):
         values, unit = scene.metrics[name], scene.units[name]

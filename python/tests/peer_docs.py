@@ -65,7 +65,7 @@ class Docs(Case):
     def test_notebooks(self):
         """two notebooks run in a kernel"""
         if not all(map(importlib.util.find_spec, ("nbclient", "ipykernel", "matplotlib"))):
-            self.skipTest("there is no nbclient with ipykernel and matplotlib")
+            self.skipTest("nbclient, ipykernel or matplotlib is missing")
         import nbformat
         from nbclient import NotebookClient
 

@@ -309,8 +309,8 @@ static void mistakes(void **state)
     refuses("nonsense", "line 1 is not a section");
     refuses("[task]\n; %s", "model is missing");
     refuses("[task]\nmodel = %s/none.urdf\n", "No such file");
-    refuses(TASK LIMITS, "there is no section [loss.NAME]");
-    refuses(TASK "colour = red\n" LIMITS LOSS, "[task] colour: there is no such setting");
+    refuses(TASK LIMITS, "section [loss.NAME] is missing");
+    refuses(TASK "colour = red\n" LIMITS LOSS, "[task] colour: unknown setting");
     refuses(TASK "step = 0\n" LOSS, "step must be above 0");
     refuses(TASK "step = nan\n" LOSS, "finite numbers");
     refuses(TASK "duration = 1\ncontrol_step = 0.3\n" LOSS, "not a multiple of control_step");

@@ -225,7 +225,7 @@ static void XMLCALL begin(void *data, const char *name, const char **pairs)
     fmi_description *d = r->d;
     if (r->depth == 0) {
         if (strcmp(name, "fmiModelDescription") != 0) {
-            fail(r, "this is no description of an FMU: it begins with ", name);
+            fail(r, "this is not the description of an FMU: it begins with ", name);
         } else {
             read_root(r, pairs);
         }

@@ -291,7 +291,7 @@ static long state_of(const fmu *e, const fmi_variable *v)
     return -1;
 }
 
-/* A start value of a state is no known of the equations: it acts through the first state only. */
+/* A start value of a state does not appear in the equations: it acts through the first state only. */
 static int acts_later(const fmu *e, size_t i)
 {
     return state_of(e, e->decision[i].v) < 0;

@@ -48,7 +48,7 @@ static const robot_node *class_of(mjcf *f, const robot_node *n)
     }
     const robot_node *found = name ? find_class(f->root, name) : robot_child(f->root, "default");
     if (name && !found && strcmp(name, "main") != 0) {
-        robot_fail(f->in, n, "there is no default class \"%.40s\"", name);
+        robot_fail(f->in, n, "the default class \"%.40s\" is not defined", name);
     }
     return found;
 }
@@ -241,7 +241,7 @@ static int read_geom(mjcf *f, const robot_node *n, int link, const double joint[
                 }
             }
         }
-        robot_fail(f->in, n, "there is no mesh asset \"%.40s\" with a file", mesh ? mesh : "");
+        robot_fail(f->in, n, "the mesh asset \"%.40s\" is not defined, or has no file", mesh ? mesh : "");
         return 1;
     }
     tree_shape *s = &f->in->out->tree->shape[tree_add_shape(f->in->out->tree, link, types[k].form)];

@@ -602,7 +602,7 @@ static void read_terms(reader *in)
         }
     }
     if (!in->failed && in->out->terms == 0) {
-        task_fail(in, "there is no section [loss.NAME]");
+        task_fail(in, "section [loss.NAME] is missing");
     }
 }
 
@@ -714,7 +714,7 @@ int task_read(ds_memory *m, const char *path, const char *model, task *out, char
     }
     for (int i = 0; i < in.entries && !in.failed; i++) {
         if (!in.entry[i].used) {
-            task_fail(&in, "[%.40s] %.40s: there is no such setting", in.entry[i].section, in.entry[i].name);
+            task_fail(&in, "[%.40s] %.40s: unknown setting", in.entry[i].section, in.entry[i].name);
         }
     }
     if (!in.failed && out->controls == 0 && out->variables == 0) {

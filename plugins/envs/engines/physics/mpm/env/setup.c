@@ -102,7 +102,7 @@ static void use_material(reader *r, const scene_section *s, mpm_body *body, bool
     }
     if (!m) {
         scene_fail(r->f, s, "material",
-                   name[0] ? "there is no section [material %.47s]"
+                   name[0] ? "section [material %.47s] is missing"
                            : "the key 'material' must name a section [material ...]%.0s",
                    name);
         return;
@@ -410,7 +410,7 @@ static void read_bodies(reader *r)
         }
     }
     if (task->scene.n_bodies == 0) {
-        scene_fail(r->f, NULL, NULL, "there is no section [body NAME]: a scene needs at least one body");
+        scene_fail(r->f, NULL, NULL, "section [body NAME] is missing: a scene needs at least one body");
     }
 }
 
@@ -664,7 +664,7 @@ static void read_targets(reader *r)
         }
     }
     if (n == 0) {
-        scene_fail(f, NULL, NULL, "there is no section [target]: say where the material should go");
+        scene_fail(f, NULL, NULL, "section [target] is missing: it states where the material should go");
     } else if ((whole != NULL) + (aims > 0) + (r->setup->shapes.n_bodies > 0) > 1) {
         scene_fail(f, NULL, NULL,
                    "the target is a file, or bodies that move, or shapes; this scene has two of them");
