@@ -212,7 +212,7 @@ static void mistakes(void **state)
         {BODY("<joint axis='0 0 0'/>"), "no length"},
         {BODY("<joint/>"), "moves no inertia"},
         {BODY("<joint range='1 0'/>"), "lower to a higher"},
-        {BODY("<joint class='c'/>"), "no default class \"c\""},
+        {BODY("<joint class='c'/>"), "default class \"c\" is not defined"},
         {BODY("<geom/>"), "size is missing"},
         {BODY("<geom type='ellipsoid' size='1 1 1'/>"), "\"ellipsoid\""},
         {BODY("<geom size='inf'/>"), "finite"},
