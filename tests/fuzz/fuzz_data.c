@@ -6,6 +6,7 @@
 #include "config/npy.h"
 #include "engines/data/recording.h"
 #include "engines/data/scene_file.h"
+#include "engines/data/scene_params.h"
 #include "engines/data/surface.h"
 #include "engines/physics/articulated/robot.h"
 #include "engines/physics/cloth/trajectory.h"
@@ -16,6 +17,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <diffsim/helper/network_file.h>
+#include <diffsim/helper/params.h>
+#include <diffsim/plugin.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -341,9 +344,49 @@ int fuzz_ply(const uint8_t *data, size_t size)
 
 /* ---- scene files ---- */
 
+static const char *const scene_words[] = {"one", "two", NULL};
+static const ds_param *const scene_schema[] = {DS_REAL("size", "0.5", 0, 1, "m", ""),
+                                               DS_INT("count", "3", 1, 10, "", ""),
+                                               DS_BOOL("held", "true", ""),
+                                               DS_ENUM("word", "two", scene_words, ""),
+                                               DS_LIST("at", "1, 2", -5, 5, 4, "", ""),
+                                               DS_PATH("file", "", ""),
+                                               NULL};
+static const scene_key scene_keys[] = {{"params", "size", "size"}, {"params", "count", "count"},
+                                       {"params", "held", "held"}, {"params", "word", "word"},
+                                       {"params", "at", "at"},     {"params", "file", "file"},
+                                       {NULL, NULL, NULL}};
+
+/* The same section as parameters: what the file does not refuse is in the ranges of the schema. */
+static void scene_as_parameters(scene_file *f)
+{
+    static const ds_host outer = {.struct_size = sizeof outer};
+    ds_memory room = {0};
+    scene_params p;
+    FUZZ_REQUIRE(scene_params_open(&p, f, &outer, scene_schema, scene_keys, &room) == DS_OK);
+    ds_param_reader in = {&p.host, DS_OK};
+    double at[2] = {0, 0};
+    const double size = ds_param_real(&in, "size");
+    const int64_t count = ds_param_int(&in, "count"), word = ds_param_int(&in, "word");
+    uint64_t n;
+    const double *list = ds_param_list(&in, "at", &n);
+    FUZZ_REQUIRE(in.status == DS_OK && word >= 0 && word < 2 && ds_param_int(&in, "held") < 2);
+    FUZZ_REQUIRE(strcmp(ds_param_text(&in, "word"), scene_words[word]) == 0);
+    FUZZ_REQUIRE(scene_failed(f) || (size >= 0 && size <= 1 && count >= 1 && count <= 10 && n <= 4));
+    for (uint64_t i = 0; i < n; i++) {
+        FUZZ_REQUIRE(list[i] >= -5 && list[i] <= 5);
+    }
+    FUZZ_REQUIRE(scene_has(f, scene_next(f, NULL, "params"), "at") || scene_failed(f) ||
+                 (n == 2 && list[0] == 1 && list[1] == 2));
+    scene_params_set_list(&p, "at", 2, (double[]){3, 4});
+    ds_param_values(&in, "at", 2, at);
+    FUZZ_REQUIRE(at[0] == 3 && at[1] == 4);
+    ds_memory_free(&room);
+}
+
 int fuzz_scene(const uint8_t *data, size_t size)
 {
-    static const char *const kinds[] = {"scene", "body", NULL};
+    static const char *const kinds[] = {"scene", "body", "params", NULL};
     scene_file *f = scene_file_parse((const char *)data, size, "input", "");
     FUZZ_REQUIRE(f != NULL);
     scene_kinds(f, kinds);
@@ -354,7 +397,18 @@ int fuzz_scene(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(scene_failed(f) || (q.value >= 0.0 && q.value <= 1.0));
         FUZZ_REQUIRE(scene_failed(f) || (at[0] >= -1.0 && at[2] <= 1.0));
         FUZZ_REQUIRE(scene_whole(f, s, "count", 1, 10, 1) <= 10);
+        double list[4];
+        scene_quantity v[3] = {{.value = 0.5}, {.value = 0.5}, {.value = 0.5}};
+        const size_t n = scene_list(f, s, "list", 4, -1.0, 1.0, list);
+        FUZZ_REQUIRE(n <= 4 && (n == 0 || (list[n - 1] >= -1.0 && list[n - 1] <= 1.0)));
+        scene_quantities(f, s, "velocity", 3, -2.0, 2.0, v);
+        for (size_t i = 0; i < 3; i++) {
+            FUZZ_REQUIRE(scene_failed(f) || (v[i].value >= -2.0 && v[i].value + v[i].random <= 2.0));
+            FUZZ_REQUIRE(scene_failed(f) || !v[i].variable ||
+                         (v[i].lower < v[i].upper && v[i].value >= v[i].lower && v[i].upper <= 2.0));
+        }
     }
+    scene_as_parameters(f);
     scene_done(f);
     FUZZ_REQUIRE(scene_failed(f) == (scene_error(f)[0] != '\0'));
     FUZZ_REQUIRE(strchr(scene_error(f), '\n') == NULL);

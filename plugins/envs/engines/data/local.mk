@@ -15,7 +15,9 @@ env_engine_libs += %D%/libscenefile.la
 %C%_libscenefile_la_LIBADD = $(INIH_LIBS)
 %C%_libscenefile_la_SOURCES = \
 	%D%/scene_file.c \
-	%D%/scene_file.h
+	%D%/scene_file.h \
+	%D%/scene_params.c \
+	%D%/scene_params.h
 
 # Closed surfaces from meshes, and the signed distance to them on a grid.
 env_engine_libs += %D%/libsurface.la %D%/libdistancegrid.la

@@ -47,15 +47,20 @@ struct scene_file {
 
 /* ---- messages ---- */
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static void fail_at(scene_file *f, uint32_t file, uint32_t line, const char *format, va_list list)
 {
     if (f->failed) {
         return;
     }
     f->failed = true;
-    const char *path = file < f->n_files ? f->path[file] : "scene", *slash = strrchr(path, '/');
-    int n = snprintf(f->error, sizeof f->error,
-                     line > 0 ? "%.200s:%u: " : "%.200s: ", slash ? slash + 1 : path, line);
+    int n = snprintf(f->error, sizeof f->error, line > 0 ? "%.200s:%u: " : "%.200s: ",
+                     base_name(file < f->n_files ? f->path[file] : "scene"), line);
     vsnprintf(f->error + n, sizeof f->error - (size_t)n, format, list);
 }
 
@@ -95,6 +100,11 @@ bool scene_failed(const scene_file *f)
 const char *scene_error(const scene_file *f)
 {
     return f->error;
+}
+
+const char *scene_file_name(const scene_file *f)
+{
+    return base_name(f->path[0]);
 }
 
 /* "[body dough]" */
@@ -662,6 +672,126 @@ bool scene_numbers(scene_file *f, const scene_section *s, const char *key, size_
     }
     for (size_t i = 1; count == 1 && i < n; i++) {
         out[i] = out[0];
+    }
+    return true;
+}
+
+size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t most, double low,
+                  double high, double *out)
+{
+    const entry *e = ask(f, s, key);
+    size_t count = 0;
+    const char *at = e ? e->value : "";
+    for (skip_blanks(&at); *at != '\0'; skip_blanks(&at)) {
+        double v;
+        if (!number_at(&at, &v) || (*at != '\0' && !blank(*at) && *at != ',')) {
+            scene_fail(f, s, key, "%s = %.60s: expected numbers", key, e->value);
+            return 0;
+        }
+        if (!in_range(f, s, key, v, low, high)) {
+            return 0;
+        }
+        if (count == most) {
+            scene_fail(f, s, key, "%s has more than %zu numbers", key, most);
+            return 0;
+        }
+        out[count++] = v;
+    }
+    return count;
+}
+
+/* "variable 0..1 0..2 [log] [start 0 1] [random R]", from behind the first word; 0 where it is not. */
+static bool variables_at(const char *at, size_t n, scene_quantity *q)
+{
+    size_t count = 0;
+    bool log = false;
+    double v, w;
+    for (skip_blanks(&at); count < n && number_at(&at, &v); skip_blanks(&at)) {
+        if (strncmp(at, "..", 2) != 0 || (at += 2, !number_at(&at, &w)) || !(v < w)) {
+            return false;
+        }
+        q[count].lower = v;
+        q[count++].upper = w;
+    }
+    if (count != n && count != 1) {
+        return false;
+    }
+    if (strncmp(at, "log", 3) == 0) {
+        log = true;
+        at += 3;
+        skip_blanks(&at);
+    }
+    for (size_t i = 0; i < n; i++) {
+        q[i].lower = q[i < count ? i : 0].lower;
+        q[i].upper = q[i < count ? i : 0].upper;
+        if (log && !(q[i].lower > 0.0)) {
+            return false;
+        }
+        q[i].variable = true;
+        q[i].log = log;
+        q[i].value = log ? sqrt(q[i].lower * q[i].upper) : 0.5 * (q[i].lower + q[i].upper);
+    }
+    if (strncmp(at, "start", 5) == 0) {
+        at += 5;
+        count = 0;
+        for (skip_blanks(&at); count < n && number_at(&at, &v); skip_blanks(&at)) {
+            q[count++].value = v;
+        }
+        for (size_t i = 0; i < n; i++) {
+            q[i].value = q[count == 1 ? 0 : i].value;
+        }
+        if (count != n && count != 1) {
+            return false;
+        }
+    }
+    if (strncmp(at, "random", 6) == 0) {
+        at += 6;
+        skip_blanks(&at);
+        if (!number_at(&at, &v) || v < 0.0) {
+            return false;
+        }
+        for (size_t i = 0; i < n; i++) {
+            q[i].random = v;
+        }
+        skip_blanks(&at);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!(q[i].value >= q[i].lower && q[i].value + q[i].random <= q[i].upper)) {
+            return false;
+        }
+    }
+    return *at == '\0';
+}
+
+bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
+                      double high, scene_quantity *out)
+{
+    const entry *e = ask(f, s, key);
+    double values[SCENE_MOST_QUANTITIES];
+    if (!e) {
+        return false;
+    }
+    if (strncmp(e->value, "variable", 8) != 0) {
+        for (size_t i = 0; i < n; i++) {
+            values[i] = out[i].value;
+        }
+        scene_numbers(f, s, key, n, true, low, high, values);
+        for (size_t i = 0; i < n; i++) {
+            out[i].value = values[i];
+        }
+        return true;
+    }
+    if (!variables_at(e->value + 8, n, out)) {
+        scene_fail(f, s, key,
+                   "%s = %.80s: expected 'variable LOWER..UPPER [log] [start VALUE] [random WIDTH]' with one "
+                   "range or %zu, LOWER below UPPER, starts between them, and LOWER above 0 with log",
+                   key, e->value, n);
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!in_range(f, s, key, out[i].lower, low, high) || !in_range(f, s, key, out[i].upper, low, high)) {
+            return true;
+        }
     }
     return true;
 }

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SCENE_NAME = 47, SCENE_ERROR = 600, SCENE_LINE = 190 };
+enum { SCENE_NAME = 47, SCENE_ERROR = 600, SCENE_LINE = 190, SCENE_MOST_QUANTITIES = 8 };
 
 typedef struct scene_file scene_file;
 typedef struct scene_section scene_section;
@@ -33,6 +33,7 @@ typedef struct scene_quantity {
     double value;
     bool variable, log;
     double lower, upper;
+    double random; /* the start is drawn from value .. value + random; only of scene_quantities() */
 } scene_quantity;
 
 /* Reads a file and what it includes. Returns NULL without memory; other failures are in scene_error(). */
@@ -43,6 +44,8 @@ void scene_file_free(scene_file *f);
 
 bool scene_failed(const scene_file *f);
 const char *scene_error(const scene_file *f);
+/* The name of the file, without its folder. */
+const char *scene_file_name(const scene_file *f);
 
 /* The section of this kind after `last` (NULL: the first one), in the order of the file, else NULL. */
 const scene_section *scene_next(scene_file *f, const scene_section *last, const char *kind);
@@ -67,6 +70,14 @@ uint32_t scene_whole(scene_file *f, const scene_section *s, const char *key, uin
  * whether it was there. */
 bool scene_numbers(scene_file *f, const scene_section *s, const char *key, size_t n, bool spread, double low,
                    double high, double *out);
+/* Up to `most` numbers; returns how many, 0 after a mistake. */
+size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t most, double low,
+                  double high, double *out);
+/* n quantities, at most SCENE_MOST_QUANTITIES, that are all numbers or all variables: `key = 1 0 0`, or `key = variable 0..1 0..2 -1..1 [log]
+ * [start 0 1 0] [random R]`, with one range or one start for all of them, or n. `out` holds the values of a
+ * missing key; returns whether it was there. */
+bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
+                      double high, scene_quantity *out);
 const char *scene_text(scene_file *f, const scene_section *s, const char *key, const char *otherwise);
 /* Index of one of the words (NULL-terminated). */
 uint32_t scene_choice(scene_file *f, const scene_section *s, const char *key, const char *const *words,
