@@ -531,8 +531,7 @@ bool scene_needs(scene_file *f, const scene_section *s, const char *key)
     return false;
 }
 
-/* The number at *s; moves *s behind it. Returns false where there is none. */
-static bool number_at(const char **s, double *out)
+static bool decimal_at(const char **s, double *out)
 {
     static const char digits[] = "0123456789.+-eE";
     char *end;
@@ -551,6 +550,18 @@ static bool number_at(const char **s, double *out)
     *out = strtod(text, &end); /* workers have the C locale */
     *s += n;
     return end != text && *end == '\0' && isfinite(*out);
+}
+
+/* Reads the number at *s, such as 50 or 10^1.7, and moves *s past it. Returns false where there is none. */
+static bool number_at(const char **s, double *out)
+{
+    if (strncmp(*s, "10^", 3) != 0) {
+        return decimal_at(s, out);
+    }
+    *s += 3;
+    const bool good = decimal_at(s, out);
+    *out = good ? pow(10.0, *out) : *out;
+    return good && isfinite(*out);
 }
 
 static void skip_blanks(const char **s)
@@ -573,7 +584,7 @@ static bool in_range(scene_file *f, const scene_section *s, const char *key, dou
 scene_quantity scene_quantity_of(scene_file *f, const scene_section *s, const char *key, double low,
                                  double high, double otherwise)
 {
-    scene_quantity q = {.value = otherwise, .lower = low, .upper = high};
+    scene_quantity q = {.value = otherwise, .truth = NAN, .lower = low, .upper = high};
     const entry *e = ask(f, s, key);
     if (!e) {
         return q;
@@ -582,8 +593,9 @@ scene_quantity scene_quantity_of(scene_file *f, const scene_section *s, const ch
     if (strncmp(at, "variable", 8) != 0) {
         if (!number_at(&at, &q.value) || *at != '\0') {
             scene_fail(f, s, key,
-                       "%s = %.60s: expected a number, or 'variable LOWER..UPPER [log] [start VALUE]'", key,
-                       e->value);
+                       "%s = %.60s: expected a number, or 'variable LOWER..UPPER [log] [start VALUE] [truth "
+                       "VALUE]'",
+                       key, e->value);
             q.value = otherwise;
         } else if (!in_range(f, s, key, q.value, low, high)) {
             q.value = otherwise;
@@ -607,15 +619,23 @@ scene_quantity scene_quantity_of(scene_file *f, const scene_section *s, const ch
         at += 5;
         skip_blanks(&at);
         good = number_at(&at, &q.value) && q.value >= q.lower && q.value <= q.upper;
+        skip_blanks(&at);
+    }
+    if (good && strncmp(at, "truth", 5) == 0) {
+        at += 5;
+        skip_blanks(&at);
+        good = number_at(&at, &q.truth) && (!q.log || q.truth > 0.0);
     }
     q.variable = true;
     if (!good || *at != '\0') {
-        scene_fail(f, s, key,
-                   "%s = %.60s: expected 'variable LOWER..UPPER [log] [start VALUE]' with LOWER below UPPER, "
-                   "the start between them, and LOWER above 0 with log",
-                   key, e->value);
-    } else if (in_range(f, s, key, q.lower, low, high)) {
-        in_range(f, s, key, q.upper, low, high);
+        scene_fail(
+            f, s, key,
+            "%s = %.60s: expected 'variable LOWER..UPPER [log] [start VALUE] [truth VALUE]' with LOWER "
+            "below UPPER, the start between them, and LOWER above 0 with log",
+            key, e->value);
+    } else if (in_range(f, s, key, q.lower, low, high) && in_range(f, s, key, q.upper, low, high) &&
+               !isnan(q.truth)) {
+        in_range(f, s, key, q.truth, low, high);
     }
     return q;
 }

@@ -27,10 +27,11 @@ enum { SCENE_NAME = 47, SCENE_ERROR = 600, SCENE_LINE = 190, SCENE_MOST_QUANTITI
 typedef struct scene_file scene_file;
 typedef struct scene_section scene_section;
 
-/* A number that the file may hand to the optimizer: `key = variable LOWER..UPPER [log] [start VALUE]`. The
- * value of a variable is its start: the middle of its range, geometric with log. */
+/* A number that the file may hand to the optimizer: `key = variable LOWER..UPPER [log] [start VALUE] [truth
+ * VALUE]`. The value of a variable is its start: the middle of its range, geometric with log. The truth is
+ * the value in the episode that makes the target, NAN where the file does not give it. */
 typedef struct scene_quantity {
-    double value;
+    double value, truth;
     bool variable, log;
     double lower, upper;
     double random; /* the start is drawn from value .. value + random; only of scene_quantities() */

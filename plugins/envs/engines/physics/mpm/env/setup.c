@@ -52,6 +52,8 @@ static double constant_of(reader *r, const scene_section *s, uint32_t constant, 
     const scene_quantity q = scene_quantity_of(r->f, s, keys[constant], low, high, otherwise);
     if (q.variable && task->n_variables == MPM_MAX_VARIABLES) {
         scene_fail(r->f, s, keys[constant], "more than %d variables", MPM_MAX_VARIABLES);
+    } else if (!isnan(q.truth)) {
+        scene_fail(r->f, s, keys[constant], "the target of this scene is a shape: remove 'truth'");
     } else if (q.variable) {
         r->materials[r->n_materials - 1].matter.number = r->n_materials;
         task->variables[task->n_variables++] = (mpm_variable){.constant = constant,
