@@ -7,7 +7,6 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 %C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la $(EXPAT_LIBS) $(INIH_LIBS)
 %C%_libarticulated_la_SOURCES = \
 	%D%/mjcf.c \
-	%D%/mjcf.h \
 	%D%/motion.c \
 	%D%/motion.h \
 	%D%/robot.c \
@@ -18,5 +17,7 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 	%D%/task.h \
 	%D%/tree.c \
 	%D%/tree.h \
-	%D%/urdf.c \
-	%D%/urdf.h
+	%D%/tree_contact.c \
+	%D%/tree_derivatives.c \
+	%D%/tree_inside.h \
+	%D%/urdf.c

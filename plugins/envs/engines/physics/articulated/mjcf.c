@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mjcf.c - robots in MuJoCo's XML format (robot.h). A body with several joints becomes a chain of links
  * without mass; the frame of a link is at its joint, with the axes of the body. */
-#include "engines/physics/articulated/mjcf.h"
+#include "engines/physics/articulated/robot_parts.h"
 
 #include "engines/kit/algebra/mat3.h"
 

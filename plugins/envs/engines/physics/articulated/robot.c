@@ -2,9 +2,6 @@
 /* robot.c - reads a robot from a file and checks that it can move (robot.h). */
 #include "engines/physics/articulated/robot.h"
 
-#include "engines/physics/articulated/mjcf.h"
-#include "engines/physics/articulated/urdf.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

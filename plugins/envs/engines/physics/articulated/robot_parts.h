@@ -104,4 +104,11 @@ void robot_set_mass(robot_reader *in, const robot_node *at, int link, const robo
 /* Refuses a file that does not exist. `folder` may be NULL. */
 void robot_mesh(robot_reader *in, const robot_node *at, const char *file, const char *folder, int collides);
 
+/* ---- formats ---- */
+
+/* Each fills in->out, whose arrays have room, from the first element of the file: Unified Robot Description
+ * Format, MuJoCo's XML format. */
+void robot_from_urdf(robot_reader *in, const robot_node *root);
+void robot_from_mjcf(robot_reader *in, const robot_node *root);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* urdf.c - robots in the Unified Robot Description Format (robot.h). */
-#include "engines/physics/articulated/urdf.h"
+#include "engines/physics/articulated/robot_parts.h"
 
 #include "engines/kit/algebra/mat3.h"
 

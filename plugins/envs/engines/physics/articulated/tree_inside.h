@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree_inside.h - what the files of tree.h share: spatial vectors, the state of an evaluation. */
+#ifndef DS_ENGINES_ARTICULATED_TREE_INSIDE_H
+#define DS_ENGINES_ARTICULATED_TREE_INSIDE_H
+
+#include "engines/kit/algebra/mat3.h"
+#include "engines/physics/articulated/tree.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- spatial vectors ---- */
+
+static inline double dot6(const double a[6], const double b[6])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+}
+
+/* y += s x */
+static inline void add6(double y[6], double s, const double x[6])
+{
+    for (int k = 0; k < 6; k++) {
+        y[k] += s * x[k];
+    }
+}
+
+/* out = v x m for a motion m; out must differ from both. */
+static inline void cross_motion(const double v[6], const double m[6], double out[6])
+{
+    out[0] = v[1] * m[2] - v[2] * m[1];
+    out[1] = v[2] * m[0] - v[0] * m[2];
+    out[2] = v[0] * m[1] - v[1] * m[0];
+    out[3] = v[1] * m[5] - v[2] * m[4] + v[4] * m[2] - v[5] * m[1];
+    out[4] = v[2] * m[3] - v[0] * m[5] + v[5] * m[0] - v[3] * m[2];
+    out[5] = v[0] * m[4] - v[1] * m[3] + v[3] * m[1] - v[4] * m[0];
+}
+
+/* out += s (v x* f) for a force f; out must differ from both. */
+static inline void add_cross_force(double out[6], double s, const double v[6], const double f[6])
+{
+    out[0] += s * (v[1] * f[2] - v[2] * f[1] + v[4] * f[5] - v[5] * f[4]);
+    out[1] += s * (v[2] * f[0] - v[0] * f[2] + v[5] * f[3] - v[3] * f[5]);
+    out[2] += s * (v[0] * f[1] - v[1] * f[0] + v[3] * f[4] - v[4] * f[3]);
+    out[3] += s * (v[1] * f[5] - v[2] * f[4]);
+    out[4] += s * (v[2] * f[3] - v[0] * f[5]);
+    out[5] += s * (v[0] * f[4] - v[1] * f[3]);
+}
+
+/* Adds the force f at point x. */
+static inline void add_wrench(double out[6], double s, const double x[3], const double f[3])
+{
+    out[0] += s * (x[1] * f[2] - x[2] * f[1]);
+    out[1] += s * (x[2] * f[0] - x[0] * f[2]);
+    out[2] += s * (x[0] * f[1] - x[1] * f[0]);
+    out[3] += s * f[0];
+    out[4] += s * f[1];
+    out[5] += s * f[2];
+}
+
+/* The velocity at point x of a body with spatial velocity v. */
+static inline void velocity_at(const double v[6], const double x[3], double out[3])
+{
+    out[0] = v[3] + v[1] * x[2] - v[2] * x[1];
+    out[1] = v[4] + v[2] * x[0] - v[0] * x[2];
+    out[2] = v[5] + v[0] * x[1] - v[1] * x[0];
+}
+
+/* ---- the state of an evaluation ---- */
+
+typedef struct limb {
+    double R[9], x[3];           /* pose: axes in the world, origin against the point of reference */
+    double m, c[3], h[3], I[6];  /* mass, its centre, m c, inertia about the reference: xx yy zz xy xz yz */
+    double v[6], s[6], drift[6]; /* velocity; its part by columns fixed in the link; v x s */
+    double f[6];                 /* force of contacts */
+    double A[36], p[6];          /* articulated inertia, bias force */
+    double D[36];                /* Cholesky factor of S' A S, for one joint velocity its inverse */
+    double a[6], d[6];           /* acceleration minus gravity; velocity under the rates of the adjoint */
+    double fb[6], ab[6], vb[6], pose[6]; /* adjoints of d, a, v; derivative by the pose */
+    double S[36], U[36];                 /* columns of the joint, one after the other; A S */
+} limb;
+
+/* A contact that touches. */
+typedef struct touch {
+    int k;             /* of tree.contact */
+    double c[3], x[3]; /* centre of the ball and point of contact, against the point of reference */
+    double n[3], mask[3], length; /* normal; derivatives of the distance: see distance() */
+    double depth, slip[3], speed, approach, N, F[3];
+    double R[9]; /* axes of the shape */
+} touch;
+
+struct tree_work {
+    limb *limb;
+    double ref[3];
+    double *q, *v, *a, *tau; /* arguments and accelerations of the last evaluation */
+    double *w, *rate, *target, *effective;
+    tree_input in;
+    tree_bar bar; /* where the derivatives go */
+    touch *touch;
+    int touching, singular;
+};
+
+/* The columns of the joint that are fixed in the link begin with this one; the ones before it are fixed in
+ * the world. */
+static inline int first_fixed(const tree_link *l)
+{
+    return l->kind == TREE_FREE ? 3 : 0;
+}
+
+/* out = I v of the rigid body. */
+static inline void momentum_of(const limb *b, const double v[6], double out[6])
+{
+    const double *I = b->I, *h = b->h;
+    out[0] = I[0] * v[0] + I[3] * v[1] + I[4] * v[2] + h[1] * v[5] - h[2] * v[4];
+    out[1] = I[3] * v[0] + I[1] * v[1] + I[5] * v[2] + h[2] * v[3] - h[0] * v[5];
+    out[2] = I[4] * v[0] + I[5] * v[1] + I[2] * v[2] + h[0] * v[4] - h[1] * v[3];
+    out[3] = b->m * v[3] + v[1] * h[2] - v[2] * h[1];
+    out[4] = b->m * v[4] + v[2] * h[0] - v[0] * h[2];
+    out[5] = b->m * v[5] + v[0] * h[1] - v[1] * h[0];
+}
+
+static inline void apply36(const double A[36], const double x[6], double out[6])
+{
+    for (int i = 0; i < 6; i++) {
+        out[i] = dot6(A + 6 * i, x);
+    }
+}
+
+/* ---- numbers of the model ---- */
+
+static inline const double *joint_numbers(const tree *t, enum tree_joint_number what)
+{
+    return t->number + tree_joint_number(t, what, 0);
+}
+
+/* How far position q is beyond its limits: negative below the lower one. */
+static inline double beyond(const tree *t, int j, double q)
+{
+    return q < t->lower[j] ? q - t->lower[j] : q > t->upper[j] ? q - t->upper[j] : 0;
+}
+
+/* The force of a limit: that of a spring and a damper which never pull. */
+static inline double limit_force(const tree *t, int j, double q, double v)
+{
+    double x = beyond(t, j, q), f = t->number[TREE_LIMIT_STIFFNESS] * x + t->number[TREE_LIMIT_DAMPING] * v;
+    return x != 0 && f * x > 0 ? -f : 0;
+}
+
+/* Forces on the joints and the inertia that acts on each velocity in addition to the links. */
+static inline double number_dot(const tree_bar *dot, int k)
+{
+    return dot->number ? dot->number[k] : 0;
+}
+
+/* ---- functions ---- */
+
+/* A point of a link against the point of reference. */
+void tree_point_of(const tree *t, const tree_work *w, int link, const double at[3], double x[3]);
+/* Adds the derivative by the lengths of a link for the derivative x_bar by a point of it. number_bar may be
+ * NULL. */
+void tree_length_bar(const tree *t, const tree_work *w, int link, const double at[3], const double x_bar[3],
+                     double *number_bar);
+/* The change of a point of a link with its lengths, axes of the world. */
+void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int link, const double at[3],
+                  double out[3]);
+/* rate = M^-1 b with the factors of the last tree_forward(); the velocities of the links under `rate` are in
+ * limb.d. */
+void tree_solve(const tree *t, tree_work *w, const double *b, double *rate);
+
+/* Finds the contacts that touch and adds their forces to the links. */
+void tree_press(const tree *t, tree_work *w);
+/* Adds the derivatives of the power of the contact forces under the rates of the adjoint. */
+void tree_press_bar(const tree *t, tree_work *w, double *number_bar);
+/* Subtracts the changes of the contact forces from limb.ab. */
+void tree_press_dot(const tree *t, tree_work *w, const tree_bar *dot);
+
+#endif
