@@ -92,7 +92,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/rl/stepwise.h
 
 optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/boleap.la %D%/cem.la %D%/cmaes.la \
-	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/pbh.la %D%/ppo.la %D%/racer.la \
+	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/mppi.la %D%/pbh.la %D%/ppo.la %D%/racer.la \
 	%D%/rand.la %D%/randdescents.la %D%/sac.la %D%/shac.la %D%/turbo.la
 %C%_adam_la_LDFLAGS = $(plugin_link)
 %C%_adam_la_LIBADD = %D%/methods/libbayes.la
@@ -114,6 +114,8 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/
 %C%_leaprefine_la_LIBADD = %D%/methods/libbayes.la
 %C%_lm_la_LDFLAGS = $(plugin_link)
 %C%_lm_la_LIBADD = %D%/methods/libsquares.la %D%/methods/libbayes.la
+%C%_mppi_la_LDFLAGS = $(plugin_link)
+%C%_mppi_la_LIBADD = %D%/methods/libbase.la
 %C%_pbh_la_LDFLAGS = $(plugin_link)
 %C%_pbh_la_LIBADD = %D%/methods/libsquares.la %D%/methods/libbayes.la
 %C%_ppo_la_LDFLAGS = $(plugin_link)

@@ -50,6 +50,8 @@ static const method methods[] = {
     {"leaprefine", MODEL "first=false refine=0.6", 0, 50, 1},
     {"lm", "", 0, 30, 1},
     {"lm", "residuals=scalar bounds=damp", 0, 30, 1},
+    {"mppi", "", 0, 0, 0},
+    {"mppi", "samples=8 horizon=2 nominal=true alpha=0.5 correlation=0.5", 0, 0, 0},
     {"nlopt", "", 0, 0, 1},
     {"nlopt", "algorithm=gn_direct", 0, 0, 1},
     {"nlopt", "algorithm=gn_direct_l_rand", 0, 0, 0},

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sampling.c - the optimizers rand and cem: uniform points, seeds and start points, runs that can be
- * extended; the fit, results, restarts and polish of the cross-entropy method. */
+/* test_sampling.c - the optimizers rand, cem and mppi: uniform points, seeds and start points, runs that can
+ * be extended; the fit, results, restarts and polish of the cross-entropy method; path integral control
+ * against a plain program. */
 #include "functions.h"
 #include "host.h"
 #include "objective.h"
 #include "test.h"
+
+#include <diffsim/helper/random.h>
 
 /* ---- cem ---- */
 
@@ -130,6 +133,147 @@ static void test_refused(void **state)
     fake_free(&r);
 }
 
+/* ---- mppi ---- */
+
+static void test_mppi_every_case(void **state)
+{
+    optimizer_stands("mppi", "samples=10", 203, 1, 0);
+    optimizer_stands("mppi", "samples=7 horizon=1 block=2 updates=2 nominal=false alpha=0.5 correlation=0.5",
+                     203, 1, 0);
+    optimizer_stands("mppi", "samples=2 temperature=loss lambda=3 units=x start=random sigma_decay=0.3", 203,
+                     1, 0);
+}
+
+/* A task with 4 steps of 2 actions: a valley, tilted, that no symmetry simplifies. */
+static double steps_of_two(void *ctx, size_t n, const double *x, double *g)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        const double d = x[k] - 0.3 * sin(2.0 * (double)k);
+        sum += d * d + (k > 0 ? 0.5 * x[k] * x[k - 1] : 0.0);
+    }
+    return sum;
+}
+
+/* One set of parameters, in the words of the paper. */
+typedef struct plain_mppi {
+    size_t K, block, horizon;
+    int updates, relative, nominal;
+    double sigma, lambda, alpha, rho;
+} plain_mppi;
+
+/* The algorithm written for one table of points in the units of the loss's variables, whose bounds are lower
+ * and upper: x gets `rows` points in the order of their evaluation. */
+static void plain_run(const plain_mppi *a, size_t n, double lower, double upper, uint64_t seed, size_t rows,
+                      double *x)
+{
+    const size_t T = n / a->block;
+    const double half = 0.5 * (upper - lower), sigma = a->sigma * half;
+    double u[8], e[64][8], S[64], w[64];
+    ds_random random = ds_random_open(seed, "noise", 1);
+    size_t made = 0, t = 0;
+    for (size_t k = 0; k < n; k++) {
+        u[k] = 0.5 * (lower + upper); /* the suggested start of fake_run() */
+    }
+    for (;; t = (t + 1) % T) {
+        const size_t begin = a->horizon < T ? t * a->block : 0;
+        const size_t end =
+            a->horizon < T && (t + a->horizon) * a->block < n ? (t + a->horizon) * a->block : n;
+        for (int update = 0; update < a->updates; update++) {
+            double mean = 0.0, least = INFINITY, eta = 0.0;
+            for (size_t i = 0; i < a->K; i++) {
+                double noise[8] = {0};
+                for (size_t k = begin; k < end && !(a->nominal && i == 0); k++) {
+                    const double z = ds_random_normal(&random);
+                    noise[k] = k < begin + a->block
+                                   ? z
+                                   : a->rho * noise[k - a->block] + sqrt(1.0 - a->rho * a->rho) * z;
+                }
+                if (made == rows) {
+                    return;
+                }
+                for (size_t k = 0; k < n; k++) {
+                    const double point = fmin(fmax(u[k] + sigma * noise[k], lower), upper);
+                    e[i][k] = point - u[k];
+                    x[made * n + k] = point;
+                }
+                S[i] = steps_of_two(NULL, n, x + made * n, NULL);
+                mean += S[i] / (double)a->K;
+                least = fmin(least, S[i]);
+                made++;
+            }
+            const double lambda = a->relative ? a->lambda * (mean - least) : a->lambda;
+            least = INFINITY;
+            for (size_t i = 0; i < a->K; i++) {
+                double price = 0.0;
+                for (size_t k = begin; k < end; k++) {
+                    price += u[k] * e[i][k] / (sigma * sigma);
+                }
+                S[i] += lambda * (1.0 - a->alpha) * price;
+                least = fmin(least, S[i]);
+            }
+            for (size_t i = 0; i < a->K; i++) {
+                w[i] = exp(-(S[i] - least) / lambda);
+                eta += w[i];
+            }
+            for (size_t k = begin; k < end; k++) {
+                double change = 0.0;
+                for (size_t i = 0; i < a->K; i++) {
+                    change += w[i] * e[i][k] / eta;
+                }
+                u[k] += change;
+            }
+        }
+    }
+}
+
+/* The plugin requests the points of the plain program, sample by sample. */
+static void test_mppi_is_the_algorithm(void **state)
+{
+    enum { n = 8, ROWS = 400 };
+    static const struct {
+        const char *parameters;
+        plain_mppi plain;
+    } cases[] = {
+        {"samples=20 block=2", {20, 2, 4, 1, 1, 1, 0.2, 0.1, 1.0, 0.0}},
+        {"samples=20 temperature=loss lambda=0.7 nominal=false alpha=0.4 sigma=0.3",
+         {20, 1, 8, 1, 0, 0, 0.3, 0.7, 0.4, 0.0}},
+        {"samples=16 block=2 horizon=2 updates=3 correlation=0.6 lambda=0.3",
+         {16, 2, 2, 3, 1, 1, 0.2, 0.3, 1.0, 0.6}},
+        {"samples=9 horizon=3 alpha=0 sigma=0.9 correlation=0.9 nominal=false lambda=0.5",
+         {9, 1, 3, 1, 1, 0, 0.9, 0.5, 0.0, 0.9}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            char parameters[256];
+            double x[ROWS * n];
+            fake_problem p = optimizer_box(n, -1, 3, steps_of_two, ROWS);
+            snprintf(parameters, sizeof parameters, "%s patience=1000", cases[c].parameters);
+            fake_result r = fake_run("mppi", parameters, &p, seed);
+            optimizer_assert_sound(&r, ROWS);
+            plain_run(&cases[c].plain, n, -1, 3, seed, ROWS, x);
+            for (size_t i = 0; i < ROWS * n; i++) {
+                if (!(fabs(r.x[i] - x[i]) <= 1e-9)) {
+                    fail_msg("%s, seed %d: row %d, variable %d is %.17g, %.17g expected", parameters,
+                             (int)seed, (int)(i / n), (int)(i % n), r.x[i], x[i]);
+                }
+            }
+            fake_free(&r);
+        }
+    }
+}
+
+/* A search without progress is followed by another one elsewhere; failed samples have no weight. */
+static void test_mppi_starts_again(void **state)
+{
+    fake_problem p = optimizer_box(8, -1, 3, steps_of_two, 2000);
+    p.failure_rate = 0.3;
+    fake_result r = fake_run("mppi", "samples=20 patience=3 tol=1e-2", &p, 1);
+    optimizer_assert_sound(&r, 2000);
+    assert_true(fake_groups(&r) > 2);
+    fake_free(&r);
+}
+
 /* ---- rand ---- */
 
 /* Best of 1000 points on |v|^2, d = 10: mean 0.77, 90 % of the runs in 0.48..1.02. */
@@ -225,5 +369,6 @@ static void test_sobol(void **state)
     fake_env_close(&a);
 }
 
-RUN_TESTS(test_every_case, test_fit, test_reaches, test_starts_again, test_polish, test_keeps_the_polish,
-          test_refused, test_sphere, test_uniform, test_extension, test_start_point, test_sobol)
+RUN_TESTS(test_mppi_every_case, test_mppi_is_the_algorithm, test_mppi_starts_again, test_every_case, test_fit,
+          test_reaches, test_starts_again, test_polish, test_keeps_the_polish, test_refused, test_sphere,
+          test_uniform, test_extension, test_start_point, test_sobol)
