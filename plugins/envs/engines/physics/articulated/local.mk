@@ -18,6 +18,9 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 	%D%/tree.c \
 	%D%/tree.h \
 	%D%/tree_contact.c \
+	%D%/tree_contact.h \
 	%D%/tree_derivatives.c \
-	%D%/tree_inside.h \
+	%D%/tree_dynamics.c \
+	%D%/tree_state.c \
+	%D%/tree_state.h \
 	%D%/urdf.c

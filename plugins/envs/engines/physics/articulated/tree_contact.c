@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_contact.c - compliant contact of trees of rigid bodies: which solids can meet, force, derivatives
  * (tree.h). */
-#include "engines/physics/articulated/tree_inside.h"
+#include "engines/physics/articulated/tree_contact.h"
 
 /* ---- which solids can meet ---- */
 

@@ -1,29 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_derivatives.c - adjoint and tangent of the dynamics of a tree of rigid bodies (tree.h). */
-#include "engines/physics/articulated/tree_inside.h"
-
-/* ---- lengths ---- */
-
-void tree_length_bar(const tree *t, const tree_work *w, int link, const double at[3], const double x_bar[3],
-                     double *number_bar)
-{
-    if (number_bar && link >= 0) {
-        double x[3];
-        mat3_apply(w->limb[link].R, at, x);
-        number_bar[tree_link_number(t, TREE_LENGTH, link)] += vec3_dot(x, x_bar);
-    }
-}
-
-void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int link, const double at[3],
-                  double out[3])
-{
-    memset(out, 0, 3 * sizeof *out);
-    if (link >= 0 && dot->number) {
-        double x[3];
-        mat3_apply(w->limb[link].R, at, x);
-        vec3_add_scaled(out, number_dot(dot, tree_link_number(t, TREE_LENGTH, link)), x);
-    }
-}
+#include "engines/physics/articulated/tree_contact.h"
 
 /* ---- adjoint ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_inside.h - what the files of tree.h share: spatial vectors, the state of an evaluation. */
-#ifndef DS_ENGINES_ARTICULATED_TREE_INSIDE_H
-#define DS_ENGINES_ARTICULATED_TREE_INSIDE_H
+/* tree_state.h - what the files of tree.h share: spatial vectors, the state of an evaluation. */
+#ifndef DS_ENGINES_ARTICULATED_TREE_STATE_H
+#define DS_ENGINES_ARTICULATED_TREE_STATE_H
 
 #include "engines/kit/algebra/mat3.h"
 #include "engines/physics/articulated/tree.h"
@@ -166,11 +166,13 @@ void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int li
  * limb.d. */
 void tree_solve(const tree *t, tree_work *w, const double *b, double *rate);
 
-/* Finds the contacts that touch and adds their forces to the links. */
-void tree_press(const tree *t, tree_work *w);
-/* Adds the derivatives of the power of the contact forces under the rates of the adjoint. */
-void tree_press_bar(const tree *t, tree_work *w, double *number_bar);
-/* Subtracts the changes of the contact forces from limb.ab. */
-void tree_press_dot(const tree *t, tree_work *w, const tree_bar *dot);
+/* The spatial inertia of a link as a matrix. */
+void tree_rigid_matrix(const limb *b, double A[36]);
+/* Articulated inertia of link i, whose children have added theirs, and the factor of its joint. */
+void tree_articulate(const tree *t, tree_work *w, int i);
+/* Passes the bias force of link i to its parent; the joint keeps u = tau - S p in `u`. `drift` may be NULL. */
+void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const double *drift, double *u);
+/* Accelerations of link i and its joint from u and from those of the parent, which `a` holds at first. */
+void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, double a[6], double *out);
 
 #endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree_dynamics.c - forward and inverse dynamics of a tree of rigid bodies, its mass matrix (tree.h). */
+#include "engines/physics/articulated/tree_contact.h"
+
+/* ---- forces of joints ---- */
+
+/* Forces on the joints and the inertia that acts on each velocity in addition to the links. */
+static void joint_forces(const tree *t, tree_work *w)
+{
+    const double *damping = joint_numbers(t, TREE_DAMPING), *spring = joint_numbers(t, TREE_SPRING);
+    const double *rest = joint_numbers(t, TREE_REST), *armature = joint_numbers(t, TREE_ARMATURE);
+    const double *gain = joint_numbers(t, TREE_GAIN), *rate_gain = joint_numbers(t, TREE_RATE_GAIN);
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        for (int k = 0, j = l->v; k < l->nv; k++, j++) {
+            double damper = damping[j] + rate_gain[j], v = w->v[j];
+            w->tau[j] = (w->in.tau ? w->in.tau[j] : 0) - damper * v;
+            w->effective[j] = armature[j] + w->in.implicit * damper;
+            if (l->nv == 1) {
+                double q = w->q[l->q];
+                w->target[j] = w->in.target ? w->in.target[j] : 0;
+                w->tau[j] +=
+                    gain[j] * (w->target[j] - q) - spring[j] * (q - rest[j]) + limit_force(t, j, q, v);
+            }
+        }
+    }
+}
+
+/* ---- forward dynamics ---- */
+
+void tree_forward(const tree *t, tree_work *w, const double *q, const double *v, const tree_input *in,
+                  double *a)
+{
+    w->in = *in;
+    w->singular = -1;
+    w->touching = 0;
+    tree_place(t, w, q, v);
+    for (int i = 0; i < t->links; i++) {
+        limb *b = &w->limb[i];
+        memset(b->f, 0, sizeof b->f);
+        cross_motion(b->v, b->s, b->drift);
+        tree_rigid_matrix(b, b->A);
+    }
+    if (in->contact) {
+        tree_press(t, w);
+    }
+    joint_forces(t, w);
+    for (int i = 0; i < t->links; i++) {
+        limb *b = &w->limb[i];
+        double h[6];
+        momentum_of(b, b->v, h);
+        for (int k = 0; k < 6; k++) {
+            b->p[k] = -b->f[k];
+        }
+        add_cross_force(b->p, 1, b->v, h);
+    }
+    for (int i = t->links - 1; i >= 0; i--) {
+        tree_articulate(t, w, i);
+        tree_pass_bias(t, w, i, w->tau, w->limb[i].drift, w->w);
+    }
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        limb *b = &w->limb[i];
+        for (int k = 0; k < 3; k++) {
+            b->a[k] = l->parent < 0 ? 0 : w->limb[l->parent].a[k];
+            b->a[3 + k] = l->parent < 0 ? -t->number[TREE_GRAVITY + k] : w->limb[l->parent].a[3 + k];
+        }
+        add6(b->a, 1, b->drift);
+        tree_pass_acceleration(l, b, w->w, b->a, w->a);
+    }
+    if (a) {
+        memcpy(a, w->a, (size_t)t->nv * sizeof *a);
+    }
+}
+
+int tree_singular(const tree *t, const tree_work *w)
+{
+    (void)t;
+    return w->singular;
+}
+
+/* ---- inverse dynamics, mass matrix ---- */
+
+void tree_inverse(const tree *t, tree_work *w, const double *q, const double *v, const double *a, double *tau)
+{
+    tree_place(t, w, q, v);
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        limb *b = &w->limb[i];
+        double h[6];
+        cross_motion(b->v, b->s, b->a);
+        for (int k = 0; k < 3; k++) {
+            b->a[k] += l->parent < 0 ? 0 : w->limb[l->parent].a[k];
+            b->a[3 + k] += l->parent < 0 ? -t->number[TREE_GRAVITY + k] : w->limb[l->parent].a[3 + k];
+        }
+        for (int k = 0; k < l->nv; k++) {
+            add6(b->a, a[l->v + k], b->S + 6 * k);
+        }
+        momentum_of(b, b->v, h);
+        momentum_of(b, b->a, b->p);
+        add_cross_force(b->p, 1, b->v, h);
+    }
+    for (int i = t->links - 1; i >= 0; i--) {
+        const tree_link *l = &t->link[i];
+        for (int k = 0; k < l->nv; k++) {
+            tau[l->v + k] = dot6(w->limb[i].S + 6 * k, w->limb[i].p) +
+                            joint_numbers(t, TREE_ARMATURE)[l->v + k] * a[l->v + k];
+        }
+        if (l->parent >= 0) {
+            add6(w->limb[l->parent].p, 1, w->limb[i].p);
+        }
+    }
+}
+
+void tree_mass_matrix(const tree *t, tree_work *w, const double *q, double *M)
+{
+    size_t n = (size_t)t->nv;
+    memset(M, 0, n * n * sizeof *M);
+    tree_place(t, w, q, NULL);
+    for (int i = 0; i < t->links; i++) {
+        tree_rigid_matrix(&w->limb[i], w->limb[i].A);
+    }
+    for (int i = t->links - 1; i >= 0; i--) {
+        const tree_link *l = &t->link[i];
+        limb *b = &w->limb[i];
+        for (int k = 0; k < l->nv; k++) {
+            size_t row = (size_t)(l->v + k);
+            apply36(b->A, b->S + 6 * k, b->U + 6 * k);
+            for (int up = i; up >= 0; up = t->link[up].parent) {
+                for (int j = 0; j < t->link[up].nv; j++) {
+                    size_t column = (size_t)(t->link[up].v + j);
+                    double value = dot6(w->limb[up].S + 6 * j, b->U + 6 * k);
+                    M[row * n + column] = value;
+                    M[column * n + row] = value;
+                }
+            }
+        }
+        for (int k = 0; k < l->nv; k++) {
+            M[(size_t)(l->v + k) * (n + 1)] += joint_numbers(t, TREE_ARMATURE)[l->v + k];
+        }
+        for (int k = 0; l->parent >= 0 && k < 36; k++) {
+            w->limb[l->parent].A[k] += b->A[k];
+        }
+    }
+}

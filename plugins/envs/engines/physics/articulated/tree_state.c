@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree_state.c - poses, velocities and points of a tree of rigid bodies, its articulated inertia (tree.h,
+ * tree_state.h). */
+#include "engines/physics/articulated/tree_state.h"
+
+#include "engines/kit/algebra/quaternion.h"
+
+/* ---- room ---- */
+
+tree_work *tree_work_create(ds_memory *m, const tree *t)
+{
+    tree_work *w = ds_memory_take(m, 1, sizeof *w);
+    if (w == NULL) {
+        return NULL;
+    }
+    w->limb = ds_memory_take(m, (size_t)t->links + 1, sizeof *w->limb);
+    w->touch = ds_memory_take(m, (size_t)t->contacts + 1, sizeof *w->touch);
+    w->q = ds_memory_doubles(m, (size_t)t->nq + 1);
+    ds_memory_each(
+        m, (size_t)t->nv + 1,
+        (double **const[]){&w->v, &w->a, &w->tau, &w->w, &w->rate, &w->target, &w->effective, NULL});
+    return m->failed ? NULL : w;
+}
+
+/* ---- poses and velocities ---- */
+
+/* R = T Rot(axis, angle) */
+static void turn_about(const double T[9], const double axis[3], double angle, double R[9])
+{
+    double s = sin(angle), c = cos(angle), one = 1 - c, x = axis[0], y = axis[1], z = axis[2];
+    const double m[9] = {c + one * x * x,     one * x * y - s * z, one * x * z + s * y,
+                         one * x * y + s * z, c + one * y * y,     one * y * z - s * x,
+                         one * x * z - s * y, one * y * z + s * x, c + one * z * z};
+    mat3_mul(T, m, R);
+}
+
+static void turning_columns(limb *b, double *S)
+{
+    for (int k = 0; k < 3; k++) {
+        double *column = S + 6 * k;
+        const double e[3] = {b->R[k], b->R[3 + k], b->R[6 + k]};
+        memcpy(column, e, sizeof e);
+        vec3_cross(b->x, e, column + 3);
+    }
+}
+
+static void pose_of(const tree *t, const tree_work *w, int i, const double *q)
+{
+    static const double world[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const tree_link *l = &t->link[i];
+    const limb *up = l->parent < 0 ? NULL : &w->limb[l->parent];
+    limb *b = &w->limb[i];
+    double at[3], T[9], axis[3];
+    q += l->q;
+    if (l->kind == TREE_FREE) {
+        quat_matrix(q + 3, b->R);
+        memset(b->S, 0, 18 * sizeof *b->S);
+        for (int k = 0; k < 3; k++) {
+            b->x[k] = q[k] - w->ref[k];
+            b->S[6 * k + 3 + k] = 1;
+        }
+        turning_columns(b, b->S + 18);
+        return;
+    }
+    if (up) {
+        double length = t->number[tree_link_number(t, TREE_LENGTH, l->parent)];
+        mat3_apply(up->R, l->offset, at);
+        for (int k = 0; k < 3; k++) {
+            b->x[k] = up->x[k] + length * at[k];
+        }
+        mat3_mul(up->R, l->rotation, T);
+    } else {
+        for (int k = 0; k < 3; k++) {
+            b->x[k] = l->offset[k] - w->ref[k];
+        }
+        mat3_mul(world, l->rotation, T);
+    }
+    if (l->kind == TREE_REVOLUTE) {
+        turn_about(T, l->axis, q[0] - l->zero, b->R);
+        mat3_apply(T, l->axis, axis);
+        memcpy(b->S, axis, sizeof axis);
+        vec3_cross(b->x, axis, b->S + 3);
+    } else if (l->kind == TREE_PRISMATIC) {
+        memcpy(b->R, T, sizeof T);
+        mat3_apply(T, l->axis, axis);
+        vec3_add_scaled(b->x, q[0] - l->zero, axis);
+        memset(b->S, 0, 3 * sizeof *b->S);
+        memcpy(b->S + 3, axis, sizeof axis);
+    } else if (l->kind == TREE_SPHERICAL) {
+        double R[9];
+        quat_matrix(q, R);
+        mat3_mul(T, R, b->R);
+        turning_columns(b, b->S);
+    } else {
+        memcpy(b->R, T, sizeof T);
+    }
+}
+
+static void inertia_of(const tree *t, int i, limb *b)
+{
+    const tree_link *l = &t->link[i];
+    double factor = t->number[tree_link_number(t, TREE_MASS, i)];
+    double length = t->number[tree_link_number(t, TREE_LENGTH, i)], m = factor * l->mass, T[9];
+    mat3_apply(b->R, l->centre, b->c);
+    for (int k = 0; k < 3; k++) {
+        b->c[k] = b->x[k] + length * b->c[k];
+        b->h[k] = m * b->c[k];
+    }
+    b->m = m;
+    mat3_mul(b->R, l->inertia, T);
+    const double *R = b->R, *c = b->c, *h = b->h;
+    double cc = vec3_dot(c, h);
+    b->I[0] = factor * (T[0] * R[0] + T[1] * R[1] + T[2] * R[2]) + cc - h[0] * c[0];
+    b->I[1] = factor * (T[3] * R[3] + T[4] * R[4] + T[5] * R[5]) + cc - h[1] * c[1];
+    b->I[2] = factor * (T[6] * R[6] + T[7] * R[7] + T[8] * R[8]) + cc - h[2] * c[2];
+    b->I[3] = factor * (T[0] * R[3] + T[1] * R[4] + T[2] * R[5]) - h[0] * c[1];
+    b->I[4] = factor * (T[0] * R[6] + T[1] * R[7] + T[2] * R[8]) - h[0] * c[2];
+    b->I[5] = factor * (T[3] * R[6] + T[4] * R[7] + T[5] * R[8]) - h[1] * c[2];
+}
+
+static void velocity_of(const tree *t, const tree_work *w, int i, const double *v)
+{
+    const tree_link *l = &t->link[i];
+    limb *b = &w->limb[i];
+    memset(b->s, 0, sizeof b->s);
+    if (l->parent < 0) {
+        memset(b->v, 0, sizeof b->v);
+    } else {
+        memcpy(b->v, w->limb[l->parent].v, sizeof b->v);
+    }
+    for (int k = 0; k < l->nv; k++) {
+        add6(k < first_fixed(l) ? b->v : b->s, v[l->v + k], b->S + 6 * k);
+    }
+    add6(b->v, 1, b->s);
+}
+
+void tree_place(const tree *t, tree_work *w, const double *q, const double *v)
+{
+    memset(w->ref, 0, sizeof w->ref);
+    if (t->links > 0 && t->link[0].kind == TREE_FREE) {
+        memcpy(w->ref, q, sizeof w->ref);
+    }
+    memcpy(w->q, q, (size_t)t->nq * sizeof *q);
+    if (v) {
+        memcpy(w->v, v, (size_t)t->nv * sizeof *v);
+    } else {
+        memset(w->v, 0, (size_t)t->nv * sizeof *w->v);
+    }
+    for (int i = 0; i < t->links; i++) {
+        pose_of(t, w, i, q);
+        inertia_of(t, i, &w->limb[i]);
+        velocity_of(t, w, i, w->v);
+    }
+}
+
+void tree_point_of(const tree *t, const tree_work *w, int link, const double at[3], double x[3])
+{
+    if (link < 0) {
+        for (int k = 0; k < 3; k++) {
+            x[k] = at[k] - w->ref[k];
+        }
+        return;
+    }
+    double length = t->number[tree_link_number(t, TREE_LENGTH, link)];
+    mat3_apply(w->limb[link].R, at, x);
+    for (int k = 0; k < 3; k++) {
+        x[k] = w->limb[link].x[k] + length * x[k];
+    }
+}
+
+/* ---- points, centre of mass, energy ---- */
+
+void tree_point(const tree *t, const tree_work *w, int link, const double at[3], double x[3], double v[3])
+{
+    static const double rest[6];
+    tree_point_of(t, w, link, at, x);
+    velocity_at(link < 0 ? rest : w->limb[link].v, x, v);
+    vec3_add_scaled(x, 1, w->ref);
+}
+
+void tree_jacobian(const tree *t, const tree_work *w, int link, const double at[3], double *J)
+{
+    double x[3], column[3];
+    tree_point_of(t, w, link, at, x);
+    memset(J, 0, 3 * (size_t)t->nv * sizeof *J);
+    for (; link >= 0; link = t->link[link].parent) {
+        for (int k = 0; k < t->link[link].nv; k++) {
+            velocity_at(w->limb[link].S + 6 * k, x, column);
+            for (int r = 0; r < 3; r++) {
+                J[r * t->nv + t->link[link].v + k] = column[r];
+            }
+        }
+    }
+}
+
+const double *tree_rotation(const tree_work *w, int link)
+{
+    static const double world[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    return link < 0 ? world : w->limb[link].R;
+}
+
+void tree_spin(const tree_work *w, int link, double omega[3])
+{
+    memset(omega, 0, 3 * sizeof *omega);
+    if (link >= 0) {
+        memcpy(omega, w->limb[link].v, 3 * sizeof *omega);
+    }
+}
+
+double tree_centre(const tree *t, const tree_work *w, double x[3], double v[3], double L[3])
+{
+    double mass = 0, p[6] = {0}, h[6], c[3];
+    memset(x, 0, 3 * sizeof *x);
+    for (int i = 0; i < t->links; i++) {
+        const limb *b = &w->limb[i];
+        momentum_of(b, b->v, h);
+        add6(p, 1, h);
+        vec3_add_scaled(x, 1, b->h);
+        mass += b->m;
+    }
+    double each = mass > 0 ? 1 / mass : 0;
+    for (int k = 0; k < 3; k++) {
+        x[k] *= each;
+        v[k] = p[3 + k] * each;
+    }
+    vec3_cross(x, p + 3, c);
+    for (int k = 0; k < 3; k++) {
+        L[k] = p[k] - c[k];
+        x[k] += w->ref[k];
+    }
+    return mass;
+}
+
+double tree_energy(const tree *t, const tree_work *w, const double *q, const double *v)
+{
+    double sum = 0, h[6];
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        const limb *b = &w->limb[i];
+        momentum_of(b, b->v, h);
+        sum += 0.5 * dot6(b->v, h) - vec3_dot(t->number + TREE_GRAVITY, b->h) -
+               b->m * vec3_dot(t->number + TREE_GRAVITY, w->ref);
+        for (int k = 0; k < l->nv; k++) {
+            sum += 0.5 * joint_numbers(t, TREE_ARMATURE)[l->v + k] * v[l->v + k] * v[l->v + k];
+        }
+        if (l->nv == 1) {
+            double x = q[l->q] - joint_numbers(t, TREE_REST)[l->v];
+            sum += 0.5 * joint_numbers(t, TREE_SPRING)[l->v] * x * x;
+        }
+    }
+    return sum;
+}
+
+/* ---- lengths ---- */
+
+void tree_length_bar(const tree *t, const tree_work *w, int link, const double at[3], const double x_bar[3],
+                     double *number_bar)
+{
+    if (number_bar && link >= 0) {
+        double x[3];
+        mat3_apply(w->limb[link].R, at, x);
+        number_bar[tree_link_number(t, TREE_LENGTH, link)] += vec3_dot(x, x_bar);
+    }
+}
+
+void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int link, const double at[3],
+                  double out[3])
+{
+    memset(out, 0, 3 * sizeof *out);
+    if (link >= 0 && dot->number) {
+        double x[3];
+        mat3_apply(w->limb[link].R, at, x);
+        vec3_add_scaled(out, number_dot(dot, tree_link_number(t, TREE_LENGTH, link)), x);
+    }
+}
+
+/* ---- articulated inertia ---- */
+
+void tree_rigid_matrix(const limb *b, double A[36])
+{
+    const double *I = b->I, *h = b->h, m = b->m;
+    const double M[36] = {I[0],  I[3], I[4], 0,     -h[2], h[1], I[3], I[1],  I[5],  h[2], 0, -h[0],
+                          I[4],  I[5], I[2], -h[1], h[0],  0,    0,    h[2],  -h[1], m,    0, 0,
+                          -h[2], 0,    h[0], 0,     m,     0,    h[1], -h[0], 0,     0,    0, m};
+    memcpy(A, M, sizeof M);
+}
+
+/* Cholesky factor of the n x n matrix D (row length 6), lower part. Returns 0 if it is not positive. */
+static int factor(int n, double *D)
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            double sum = D[6 * i + j];
+            for (int k = 0; k < j; k++) {
+                sum -= D[6 * i + k] * D[6 * j + k];
+            }
+            if (i == j) {
+                if (!(sum > 0)) {
+                    return 0;
+                }
+                D[6 * i + i] = sqrt(sum);
+            } else {
+                D[6 * i + j] = sum / D[6 * j + j];
+            }
+        }
+    }
+    return 1;
+}
+
+/* x = D^-1 x for the joint of a link. */
+static inline void solve_joint(int n, const double *D, double *x)
+{
+    if (n == 1) {
+        x[0] *= D[0];
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++) {
+            x[i] -= D[6 * i + k] * x[k];
+        }
+        x[i] /= D[6 * i + i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++) {
+            x[i] -= D[6 * k + i] * x[k];
+        }
+        x[i] /= D[6 * i + i];
+    }
+}
+
+void tree_articulate(const tree *t, tree_work *w, int i)
+{
+    const tree_link *l = &t->link[i];
+    limb *b = &w->limb[i];
+    int n = l->nv;
+    for (int k = 0; k < n; k++) {
+        apply36(b->A, b->S + 6 * k, b->U + 6 * k);
+    }
+    for (int k = 0; k < n; k++) {
+        for (int j = 0; j <= k; j++) {
+            b->D[6 * k + j] = dot6(b->S + 6 * j, b->U + 6 * k);
+        }
+        b->D[7 * k] += w->effective[l->v + k];
+    }
+    int positive = n == 1 ? b->D[0] > 0 : factor(n, b->D);
+    if (n == 1) {
+        b->D[0] = 1 / b->D[0];
+    }
+    if (!positive && w->singular < 0) {
+        w->singular = i;
+    }
+    if (l->parent < 0) {
+        return;
+    }
+    double *A = w->limb[l->parent].A;
+    if (n == 1) {
+        for (int r = 0; r < 6; r++) {
+            double scaled = b->U[r] * b->D[0];
+            for (int c = 0; c < 6; c++) {
+                A[6 * r + c] += b->A[6 * r + c] - scaled * b->U[c];
+            }
+        }
+        return;
+    }
+    for (int c = 0; c < 6; c++) {
+        double x[6] = {0};
+        for (int k = 0; k < n; k++) {
+            x[k] = b->U[6 * k + c];
+        }
+        solve_joint(n, b->D, x);
+        for (int r = 0; r < 6; r++) {
+            double sum = b->A[6 * r + c];
+            for (int k = 0; k < n; k++) {
+                sum -= b->U[6 * k + r] * x[k];
+            }
+            A[6 * r + c] += sum;
+        }
+    }
+}
+
+void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const double *drift, double *u)
+{
+    const tree_link *l = &t->link[i];
+    limb *b = &w->limb[i];
+    double x[6];
+    for (int k = 0; k < l->nv; k++) {
+        u[l->v + k] = tau[l->v + k] - dot6(b->S + 6 * k, b->p);
+        x[k] = u[l->v + k];
+    }
+    if (l->parent < 0) {
+        return;
+    }
+    double *p = w->limb[l->parent].p;
+    add6(p, 1, b->p);
+    if (drift) {
+        double y[6];
+        apply36(b->A, drift, y);
+        add6(p, 1, y);
+        for (int k = 0; k < l->nv; k++) {
+            x[k] -= dot6(b->U + 6 * k, drift);
+        }
+    }
+    solve_joint(l->nv, b->D, x);
+    for (int k = 0; k < l->nv; k++) {
+        add6(p, x[k], b->U + 6 * k);
+    }
+}
+
+void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, double a[6], double *out)
+{
+    double x[6];
+    for (int k = 0; k < l->nv; k++) {
+        x[k] = u[l->v + k] - dot6(b->U + 6 * k, a);
+    }
+    solve_joint(l->nv, b->D, x);
+    for (int k = 0; k < l->nv; k++) {
+        out[l->v + k] = x[k];
+        add6(a, x[k], b->S + 6 * k);
+    }
+}
+
+void tree_solve(const tree *t, tree_work *w, const double *b, double *rate)
+{
+    for (int i = 0; i < t->links; i++) {
+        memset(w->limb[i].p, 0, sizeof w->limb[i].p);
+    }
+    for (int i = t->links - 1; i >= 0; i--) {
+        tree_pass_bias(t, w, i, b, NULL, w->w);
+    }
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        limb *m = &w->limb[i];
+        if (l->parent < 0) {
+            memset(m->d, 0, sizeof m->d);
+        } else {
+            memcpy(m->d, w->limb[l->parent].d, sizeof m->d);
+        }
+        tree_pass_acceleration(l, m, w->w, m->d, rate);
+    }
+}
