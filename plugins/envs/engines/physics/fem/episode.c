@@ -15,6 +15,7 @@
 
 #include "engines/physics/fem/ground.h"
 #include "engines/physics/fem/kernels/kernels.h"
+#include "engines/physics/fem/obstacle.h"
 #include "engines/physics/fem/plain.h"
 
 #include <diffsim/helper/fail.h>
@@ -45,6 +46,7 @@ struct fem_episode {
     double *bar;        /* [particles][8] */
     double *mass_bar;   /* [particles] */
     double gravity_bar[4];
+    double *hand;               /* [particles][3]: what the hands of the driver set, or derivatives by it */
     int across;                 /* axis that the adjoint leaves out, see FEM_WANT_IN_PLANE; -1: none */
     fem_state shown, shown_bar; /* [particles][3] */
 };
@@ -104,6 +106,7 @@ static void open_arrays(fem_episode *e)
     e->force = take_array(e, 4 * n, sizeof *e->force);
     e->bar = take_array(e, width, sizeof *e->bar);
     e->mass_bar = take_array(e, n, sizeof *e->mass_bar);
+    e->hand = take_array(e, 3 * n, sizeof *e->hand);
     e->shown.q = take_array(e, 3 * n, sizeof(double));
     e->shown.u = take_array(e, 3 * n, sizeof(double));
     e->shown_bar.q = take_array(e, 3 * n, sizeof(double));
@@ -170,18 +173,63 @@ void episode_show(fem_episode *e, const double *state)
     fem_pack_from_state(e->pack.particles, state, 4, e->shown.u);
 }
 
-/* Sets the activations of a step and the forces at a state. */
-static void episode_force(fem_episode *e, uint64_t step, const double *state)
+/* Adds the numbers that a hand sets, or with `replace` writes them, to three numbers of each of its particles,
+ * `width` numbers apart. */
+static void put_hand(fem_episode *e, const fem_hand *h, uint64_t step, int replace, size_t width, double *to)
 {
+    if (h->count == 0) {
+        return;
+    }
+    h->set(e->self, step, e->hand);
+    for (size_t i = 0; i < 3 * h->count; i++) {
+        double *at = to + width * h->particle[i / 3] + i % 3;
+        *at = (replace ? 0.0 : *at) + e->hand[i];
+    }
+}
+
+/* Passes on the derivatives by the numbers of a hand, and with `replace` sets them to 0. */
+static void take_hand(fem_episode *e, const fem_hand *h, uint64_t step, int replace, size_t width,
+                      double *from)
+{
+    for (size_t i = 0; i < 3 * h->count; i++) {
+        double *at = from + width * h->particle[i / 3] + i % 3;
+        e->hand[i] = *at;
+        *at = replace ? 0.0 : *at;
+    }
+    if (h->count > 0 && h->bar) {
+        h->bar(e->self, step, e->hand);
+    }
+}
+
+/* Gives driven particles the velocities with which state k was shown. */
+static void undo_drive(fem_episode *e, uint64_t k, double *state)
+{
+    const fem_hand *h = &e->driver->drive;
+    if (k > 0) {
+        put_hand(e, h, k - 1, 1, FEM_WIDTH, state + 4);
+        return;
+    }
+    for (size_t i = 0; i < 3 * h->count; i++) {
+        state[FEM_WIDTH * h->particle[i / 3] + 4 + i % 3] = e->model->u[3 * h->particle[i / 3] + i % 3];
+    }
+}
+
+/* Sets the driven velocities and the activations of a step and the forces at a state. */
+static void episode_force(fem_episode *e, uint64_t step, double *state)
+{
+    put_hand(e, &e->driver->drive, step, 1, FEM_WIDTH, state + 4);
+
     if (e->driver->activate) {
         fem_activation act = episode_activation(&e->pack);
         e->driver->activate(e->self, step, &act);
     }
     e->kernels->force(&e->pack, state, e->force);
+    fem_obstacles_force(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force);
+    put_hand(e, &e->driver->push, step, 0, 4, e->force);
 }
 
 /* One step; returns 0 if the next state has exploded. */
-static int episode_step(fem_episode *e, uint64_t step, const double *state, double *next)
+static int episode_step(fem_episode *e, uint64_t step, double *state, double *next)
 {
     episode_force(e, step, state);
     const double most = e->kernels->step(&e->pack, e->options.dt, state, e->force, next);
@@ -248,7 +296,7 @@ ds_status fem_episode_advance(fem_episode *e, uint64_t until, int64_t *bad)
         if (episode_stopped(e, e->at)) {
             return DS_STOPPED;
         }
-        const double *state = begin_step(e);
+        double *state = begin_step(e);
         if (e->ended || !episode_step(e, e->at, state, place_of(e, e->at + 1))) {
             e->ended = 1;
             *bad = (int64_t)e->at;
@@ -343,7 +391,8 @@ static int lies_across(const fem_episode *e, size_t axis, const double *last)
 static int axis_across(const fem_episode *e, const double *last)
 {
     const fem_model *m = e->model;
-    const int flat = all_zero(m->edge_rest, m->edges) && all_zero(e->pack.edge.act, m->edges);
+    const int flat = all_zero(m->edge_rest, m->edges) && all_zero(e->pack.edge.act, m->edges) &&
+                     m->obstacles == 0 && e->driver->drive.count == 0 && e->driver->push.count == 0;
     int axis = flat && (e->options.want & FEM_WANT_IN_PLANE) ? 2 : -1;
     while (axis >= 0 &&
            (m->gravity[axis] != 0 || (m->ground.on && axis == 1) || !lies_across(e, (size_t)axis, last))) {
@@ -406,8 +455,9 @@ static void pass_activations(fem_episode *e, uint64_t step, fem_variation *g)
 }
 
 /* Reverse from state k + 1 to state k; returns 0 if the adjoint is not finite. */
-static int reverse_step(fem_episode *e, uint64_t k, const double *state, const double *next, fem_variation *g)
+static int reverse_step(fem_episode *e, uint64_t k, double *state, const double *next, fem_variation *g)
 {
+    put_hand(e, &e->driver->drive, k, 1, FEM_WIDTH, state + 4);
     const double most = e->kernels->step_bar(&e->pack, e->options.dt, state, next, e->bar, e->force,
                                              e->mass_bar, e->gravity_bar);
     if (!isfinite(most)) {
@@ -418,7 +468,11 @@ static int reverse_step(fem_episode *e, uint64_t k, const double *state, const d
         e->driver->activate(e->self, k, &act);
     }
     e->kernels->vjp(&e->pack, state, e->force, e->bar);
+    fem_obstacles_vjp(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force, e->bar);
+    take_hand(e, &e->driver->push, k, 0, 4, e->force);
+    take_hand(e, &e->driver->drive, k, 1, FEM_WIDTH, e->bar + 4);
     pass_activations(e, k, g);
+    undo_drive(e, k, state);
     add_frame(e, k, state);
     stay_in_plane(e);
     return 1;
@@ -447,7 +501,7 @@ static ds_status reverse_segment(fem_episode *e, uint64_t begin, uint64_t end, f
     const size_t width = episode_width(e);
     ds_status status = repeat_segment(e, begin, end);
     for (uint64_t k = end; k > begin && status == DS_OK && *bad < 0; k--) {
-        const double *next = e->kept + (k - begin) * width;
+        double *next = e->kept + (k - begin) * width;
         if (episode_stopped(e, k)) {
             status = DS_STOPPED;
         } else if (!reverse_step(e, k - 1, next - width, next, g)) {
@@ -670,12 +724,27 @@ static void of_ground(tangent *t, const double *state)
     }
 }
 
+/* As put_hand(), for the change along the direction. */
+static void dot_hand(tangent *t, const fem_hand *h, uint64_t step, int replace, size_t width, double *to)
+{
+    fem_episode *e = t->e;
+    memset(e->hand, 0, 3 * h->count * sizeof *e->hand);
+    if (h->count > 0 && h->dot) {
+        h->dot(e->self, step, e->hand);
+    }
+    for (size_t i = 0; i < 3 * h->count; i++) {
+        double *at = to + width * h->particle[i / 3] + i % 3;
+        *at = (replace ? 0.0 : *at) + e->hand[i];
+    }
+}
+
 /* Computes the changes of the forces at a state; the activations of the step must be set. */
 static void change_forces(tangent *t, uint64_t step, const double *state)
 {
     const fem_driver *d = t->e->driver;
     const fem_pack *p = &t->e->pack;
     memset(t->force_dot, 0, 4 * p->particles * sizeof *t->force_dot);
+    dot_hand(t, &d->drive, step, 1, FEM_WIDTH, t->dot + 4);
     if (d->activate_dot) {
         memset(t->act.triangle, 0, p->triangle.count * sizeof(double));
         memset(t->act.edge, 0, p->edge.count * sizeof(double));
@@ -687,6 +756,9 @@ static void change_forces(tangent *t, uint64_t step, const double *state)
     of_edges(t, state);
     of_tets(t, state);
     of_ground(t, state);
+    fem_obstacles_jvp(t->e->model->obstacle, t->e->model->obstacles, p->particles, state, t->dot,
+                      t->force_dot);
+    dot_hand(t, &d->push, step, 0, 4, t->force_dot);
 }
 
 /* du' = du + dt (w df + dw f + dg), dq' = dq + dt du'; returns 0 if it is not finite. */
@@ -830,6 +902,19 @@ static double ground_load(const fem_pack *p, double dt)
     return g->on ? w * fmax(dt * dt * g->ke + 2 * dt * g->kd, 2 * dt * g->kf) / 4 : 0;
 }
 
+/* The same on the hardest obstacle. */
+static double obstacle_load(const fem_model *m, const fem_pack *p, double dt)
+{
+    fem_pack on = *p;
+    double most = 0;
+    for (size_t i = 0; i < m->obstacles; i++) {
+        const fem_obstacle *o = &m->obstacle[i];
+        on.ground = (fem_ground){.on = 1, .ke = o->ke, .kd = o->kd, .kf = o->kf};
+        most = fmax(most, ground_load(&on, dt));
+    }
+    return most;
+}
+
 fem_limit fem_step_limit(const fem_model *m, double dt)
 {
     ds_memory room = {0};
@@ -842,7 +927,7 @@ fem_limit fem_step_limit(const fem_model *m, double dt)
     if (!room.failed) {
         fem_pack_load(&p.pack, m);
         fem_pack_to_state(m->particles, m->q, p.state, 0);
-        const double on_ground = ground_load(&p.pack, dt);
+        const double on_ground = fmax(ground_load(&p.pack, dt), obstacle_load(m, &p.pack, dt));
         p.pack.ground.on = 0;
         p.pack.membrane.drag = p.pack.membrane.lift = 0;
         out = power_iteration(&p, dt);
@@ -864,10 +949,10 @@ ds_status fem_warn_of_step(const fem_model *m, double dt, const ds_host *host, c
                     0.995 * limit.dt, cure);
     }
     if (limit.ground > 1) {
-        ds_host_say(
-            host, DS_LOG_WARNING,
-            "dt = %g s is too long for the lightest particle on this ground (%.3g times its limit); %s", dt,
-            limit.ground, cure);
+        ds_host_say(host, DS_LOG_WARNING,
+                    "dt = %g s is too long for the lightest particle on this ground or obstacle (%.3g times "
+                    "its limit); %s",
+                    dt, limit.ground, cure);
     }
     return DS_OK;
 }

@@ -24,8 +24,20 @@ typedef struct fem_activation {
     double *triangle, *edge, *tet;
 } fem_activation;
 
+/* Numbers that an environment sets in each step, three for each of some particles. set() writes those of a
+ * step, from `step` alone; bar() receives the derivatives of the loss by them, dot() writes their change along
+ * a direction. bar() and dot() may be NULL. */
+typedef struct fem_hand {
+    const uint32_t *particle;
+    size_t count;
+    void (*set)(void *self, uint64_t step, double *value); /* [count][3] */
+    void (*bar)(void *self, uint64_t step, const double *value_bar);
+    void (*dot)(void *self, uint64_t step, double *value_dot);
+} fem_hand;
+
 /* What an environment adds. Functions may be NULL. */
 typedef struct fem_driver {
+
     const uint64_t *frames; /* ascending: the states that are shown */
     size_t frame_count;
     /* Sets activations for a step. Before, they hold those of the model or the last set values: always set
@@ -41,6 +53,8 @@ typedef struct fem_driver {
      * of a shown state. */
     void (*activate_dot)(void *self, uint64_t step, fem_activation *dot);
     void (*state_dot)(void *self, uint64_t k, const fem_state *s, const fem_state *dot);
+    fem_hand drive; /* velocities of fixed particles, m/s */
+    fem_hand push;  /* further forces, N */
 } fem_driver;
 
 /* One number for everything that an episode depends on: derivatives of the loss, or a direction. */

@@ -19,6 +19,8 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 	%D%/mesh.h \
 	%D%/model.c \
 	%D%/model.h \
+	%D%/obstacle.c \
+	%D%/obstacle.h \
 	%D%/pack.c \
 	%D%/pack.h \
 	%D%/plain.c \

@@ -219,6 +219,15 @@ void fem_add_tet(fem_model *m, const uint32_t tet[4], fem_solid law)
     m->tets++;
 }
 
+void fem_add_obstacle(fem_model *m, const fem_obstacle *o)
+{
+    if (m->obstacles == FEM_MOST_OBSTACLES) {
+        fail(m, DS_E_PARAM, "more than %d obstacles", FEM_MOST_OBSTACLES);
+        return;
+    }
+    m->obstacle[m->obstacles++] = *o;
+}
+
 /* ---- whole meshes ---- */
 
 static void rotate(const fem_placing *w, const double p[3], double out[3])
@@ -373,6 +382,12 @@ static void check_laws(fem_model *m)
         check_constant(m, "ke of a spring", m->spring_ke[s]);
         check_constant(m, "kd of a spring", m->spring_kd[s]);
         check_constant(m, "rest length of a spring", m->spring_rest[s]);
+    }
+    for (size_t i = 0; i < m->obstacles; i++) {
+        check_constant(m, "ke of an obstacle", m->obstacle[i].ke);
+        check_constant(m, "kd of an obstacle", m->obstacle[i].kd);
+        check_constant(m, "kf of an obstacle", m->obstacle[i].kf);
+        check_constant(m, "mu of an obstacle", m->obstacle[i].mu);
     }
     if (m->ground.friction < FEM_FRICTION_BOX || m->ground.friction > FEM_FRICTION_COULOMB) {
         fail(m, DS_E_PARAM, "friction = %d is not a FEM_FRICTION_* value", m->ground.friction);

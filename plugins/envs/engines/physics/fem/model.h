@@ -7,7 +7,8 @@
  *   triangles    neo-Hookean membrane in the plane with area damping; lift and drag of the air;
  *   edges        ke (theta - theta0 - act) + kd theta' about the edge between two triangles;
  *   tets         stable neo-Hookean solid (B. Smith et al., ACM Trans. Graph. 37(2), 2018) with activation;
- *   ground       the plane y = 0, by penalty with friction.
+ *   ground       the plane y = 0, by penalty with friction;
+ *   obstacles    fixed bodies, likewise (obstacle.h).
  * To build a model, call fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake
  * is kept in `problem`; later calls do nothing, and fem_model_finish() returns it. Afterwards all arrays
  * except topology and rest data may change between episodes. SI units; vectors over particles are
@@ -16,6 +17,7 @@
 #define DS_ENGINES_FEM_MODEL_H
 
 #include "engines/physics/fem/mesh.h"
+#include "engines/physics/fem/obstacle.h"
 
 #include <diffsim/helper/memory.h>
 #include <diffsim/host.h>
@@ -83,6 +85,9 @@ typedef struct fem_model {
 
     fem_ground ground;
 
+    size_t obstacles;
+    fem_obstacle obstacle[FEM_MOST_OBSTACLES];
+
     ds_status status;  /* DS_OK, or the first failure */
     char problem[200]; /* its message: what, which element, which value */
     size_t room[5];    /* private: of particles, springs, triangles, edges, tets */
@@ -113,6 +118,9 @@ uint32_t fem_add_cloth(fem_model *m, const fem_mesh *mesh, const fem_placing *wh
 /* Adds the points and tetrahedra; each vertex gets a fourth of density (kg/m^3) times volume. */
 uint32_t fem_add_soft(fem_model *m, const fem_mesh *mesh, const fem_placing *where, double density,
                       fem_solid law);
+
+/* Adds a fixed body that particles touch. */
+void fem_add_obstacle(fem_model *m, const fem_obstacle *o);
 
 /* Checks the whole model. Returns DS_OK, or the status of the first failure with m->problem. */
 ds_status fem_model_finish(fem_model *m);

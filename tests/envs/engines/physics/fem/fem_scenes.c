@@ -308,8 +308,14 @@ int everything_open(everything *s, int contact, const char *isa, size_t memory_b
         s->weights[i] = cos((double)(i * i));
         s->weights_dot[i] = sin((double)i);
     }
-    s->driver = (fem_driver){s->frames, EVERYTHING_FRAMES, everything_activate,     everything_activate_bar,
-                             show,      show_bar,          everything_activate_dot, show_dot};
+    s->driver = (fem_driver){.frames = s->frames,
+                             .frame_count = EVERYTHING_FRAMES,
+                             .activate = everything_activate,
+                             .activate_bar = everything_activate_bar,
+                             .state = show,
+                             .state_bar = show_bar,
+                             .activate_dot = everything_activate_dot,
+                             .state_dot = show_dot};
     assert_false(s->room.failed);
     return 1;
 }

@@ -861,8 +861,281 @@ static void gradients_of_whole_episodes(void **state)
     fem_scene_close(&s);
 }
 
+/* ---- obstacles, driven and pushed particles ---- */
+
+enum { DRAPE_SIDE = 7, DRAPE_STEPS = 160, DRAPE_HANDS = 2, DRAPE_NUMBERS = 3 * DRAPE_HANDS * DRAPE_STEPS };
+
+/* A cloth falls on a ball, a turned box, a turned capsule and a bowl; two corners are driven, two vertices
+ * pushed, in each step. */
+typedef struct drape {
+    fem_model model;
+    fem_mesh mesh;
+    fem_episode *episode;
+    fem_variation gradient, along;
+    ds_memory room;
+    fem_driver driver;
+    double drive[DRAPE_NUMBERS], push[DRAPE_NUMBERS], drive_bar[DRAPE_NUMBERS], push_bar[DRAPE_NUMBERS],
+        drive_dot[DRAPE_NUMBERS], push_dot[DRAPE_NUMBERS];
+    double loss, loss_dot;
+} drape;
+
+static const uint64_t drape_frames[] = {70, DRAPE_STEPS};
+static const uint32_t drape_driven[] = {0, DRAPE_SIDE}, drape_pushed[] = {20, 60};
+
+static double *of_step(double *all, uint64_t step)
+{
+    return all + 3 * DRAPE_HANDS * step;
+}
+
+#define DRAPE_HAND(name_)                                                                                    \
+    static void name_##_set(void *self, uint64_t step, double *out)                                          \
+    {                                                                                                        \
+        memcpy(out, of_step(((drape *)self)->name_, step), 3 * DRAPE_HANDS * sizeof *out);                   \
+    }                                                                                                        \
+    static void name_##_take(void *self, uint64_t step, const double *bar)                                   \
+    {                                                                                                        \
+        memcpy(of_step(((drape *)self)->name_##_bar, step), bar, 3 * DRAPE_HANDS * sizeof *bar);             \
+    }                                                                                                        \
+    static void name_##_along(void *self, uint64_t step, double *out)                                        \
+    {                                                                                                        \
+        memcpy(out, of_step(((drape *)self)->name_##_dot, step), 3 * DRAPE_HANDS * sizeof *out);             \
+    }
+DRAPE_HAND(drive)
+DRAPE_HAND(push)
+
+/* The loss is a sum of squared positions and velocities with different weights. */
+static double drape_weight(size_t i)
+{
+    return 1.5 + sin(0.7 * (double)i);
+}
+
+static void drape_state(void *self, uint64_t k, const fem_state *at)
+{
+    drape *s = self;
+    for (size_t i = 0; i < 3 * s->model.particles; i++) {
+        s->loss += drape_weight(i) * (at->q[i] * at->q[i] + 0.01 * at->u[i] * at->u[i]);
+    }
+}
+
+static void drape_state_bar(void *self, uint64_t k, const fem_state *at, fem_state *bar)
+{
+    const drape *s = self;
+    for (size_t i = 0; i < 3 * s->model.particles; i++) {
+        bar->q[i] += 2 * drape_weight(i) * at->q[i];
+        bar->u[i] += 0.02 * drape_weight(i) * at->u[i];
+    }
+}
+
+static void drape_state_dot(void *self, uint64_t k, const fem_state *at, const fem_state *dot)
+{
+    drape *s = self;
+    for (size_t i = 0; i < 3 * s->model.particles; i++) {
+        s->loss_dot += drape_weight(i) * (2 * at->q[i] * dot->q[i] + 0.02 * at->u[i] * dot->u[i]);
+    }
+}
+
+/* A paraboloid y = x^2 / 4 + z^2 / 8, whose gradient is not of unit length. */
+static double bowl(const void *body, const double x[3], double g[3], double h[9])
+{
+    static const double second[9] = {-0.5, 0, 0, 0, 0, 0, 0, 0, -0.25};
+    memcpy(h, second, sizeof second);
+    g[0] = -0.5 * x[0];
+    g[1] = 1;
+    g[2] = -0.25 * x[2];
+    return x[1] - 0.25 * x[0] * x[0] - 0.125 * x[2] * x[2];
+}
+
+static void open_drape(drape *s, size_t memory_bytes)
+{
+    static const double half[4] = {0.9914448613738104, 0.13052619222005157, 0, 0}, straight[4] = {1, 0, 0, 0};
+    memset(s, 0, sizeof *s);
+    fem_model_open(&s->model);
+    assert_int_equal(
+        fem_mesh_grid(&s->mesh, DRAPE_SIDE, DRAPE_SIDE, (double[]){0.1, 0, 0}, (double[]){0, 0.01, 0.1}),
+        DS_OK);
+    s->model.membrane = (fem_membrane){100, 100, 0.3, 0.1, 0.2};
+    s->model.bending = (fem_bending){0.1, 1e-3};
+    fem_add_cloth(&s->model, &s->mesh, &(fem_placing){.velocity = {0.3, -2, 0.1}}, 0.01, 0.3, 1);
+    const fem_obstacle law = {.offset = 0.02, .ke = 400, .kd = 1, .kf = 2, .mu = 0.4};
+    fem_obstacle o[4] = {law, law, law, law};
+    const struct {
+        fem_obstacle_shape shape;
+        double size[3], position[3];
+    } kinds[4] = {{FEM_SPHERE, {0.12}, {0.2, -0.2, 0.2}},
+                  {FEM_BOX, {0.1, 0.1, 0.15}, {0.5, -0.2, 0.2}},
+                  {FEM_CAPSULE, {0.08, 0.1}, {0.2, -0.2, 0.55}},
+                  {FEM_SURFACE, {0}, {0.55, -0.3, 0.55}}};
+    for (int i = 0; i < 4; i++) {
+        o[i].shape = kinds[i].shape;
+        memcpy(o[i].size, kinds[i].size, sizeof o[i].size);
+        memcpy(o[i].position, kinds[i].position, sizeof o[i].position);
+        memcpy(o[i].rotation, i % 2 ? half : straight, sizeof o[i].rotation);
+        o[i].distance = bowl;
+        fem_add_obstacle(&s->model, &o[i]);
+    }
+    s->model.fixed[drape_driven[0]] = s->model.fixed[drape_driven[1]] = 1;
+    assert_int_equal(fem_model_finish(&s->model), DS_OK);
+    const fem_options options = {
+        .dt = 1e-3, .steps = DRAPE_STEPS, .want = FEM_WANT_MATERIAL, .memory_bytes = memory_bytes};
+    assert_int_equal(fem_episode_open(&s->episode, &s->model, &options, NULL), DS_OK);
+    fem_variation_open(&s->gradient, &s->room, &s->model);
+    fem_variation_open(&s->along, &s->room, &s->model);
+    s->driver = (fem_driver){.drive = {drape_driven, DRAPE_HANDS, drive_set, drive_take, drive_along},
+                             .push = {drape_pushed, DRAPE_HANDS, push_set, push_take, push_along},
+                             .frames = drape_frames,
+                             .frame_count = 2,
+                             .state = drape_state,
+                             .state_bar = drape_state_bar,
+                             .state_dot = drape_state_dot};
+    for (size_t i = 0; i < DRAPE_NUMBERS; i++) {
+        s->drive[i] = sin(0.02 * (double)i + (double)(i % 3)) - (i % 3 == 1 ? 1 : 0);
+        s->push[i] = 0.1 * cos(0.03 * (double)i + (double)(i % 5));
+        s->drive_dot[i] = cos(0.4 * (double)i);
+        s->push_dot[i] = 0.3 * sin(1.3 * (double)i);
+    }
+}
+
+static void close_drape(drape *s)
+{
+    fem_episode_close(s->episode);
+    ds_memory_free(&s->room);
+    fem_model_close(&s->model);
+    fem_mesh_free(&s->mesh);
+}
+
+static double run_drape(drape *s, int gradient)
+{
+    int64_t bad;
+    s->loss = 0;
+    assert_int_equal(fem_episode_run(s->episode, &s->driver, s, gradient, &bad), DS_OK);
+    assert_true(bad < 0);
+    if (gradient) {
+        assert_int_equal(fem_episode_adjoint(s->episode, &s->gradient, &bad), DS_OK);
+        assert_true(bad < 0);
+    }
+    return s->loss;
+}
+
+static void obstacles_and_hands_match_differences(void **state)
+{
+    drape s;
+    open_drape(&s, 0);
+    for (size_t k = 0; k < 4; k++) { /* every obstacle has an effect */
+        const double with = run_drape(&s, 0);
+        s.model.obstacle[k].offset -= 10;
+        assert_true(run_drape(&s, 0) != with);
+        s.model.obstacle[k].offset += 10;
+    }
+    run_drape(&s, 1);
+    const struct {
+        const char *name;
+        double *at, *by;
+        size_t n, stride;
+        double step;
+    } v[] = {{"q", s.model.q, s.gradient.q, 3 * s.model.particles, 1, 1e-7},
+             {"u", s.model.u, s.gradient.u, 3 * s.model.particles, 1, 1e-6},
+             {"mass", s.model.mass, s.gradient.mass, s.model.particles, 5, 1e-8},
+             {"stretch", &s.model.membrane.mu, &s.gradient.membrane.mu, 1, 1, 1e-2},
+             {"drive", s.drive, s.drive_bar, DRAPE_NUMBERS, 5, 1e-4},
+             {"push", s.push, s.push_bar, DRAPE_NUMBERS, 11, 1e-3}};
+    size_t compared = 0, wrong = 0;
+    double worst = 0;
+    for (size_t k = 0; k < sizeof v / sizeof *v; k++) {
+        double most = 0;
+        for (size_t i = 0; i < v[k].n; i++) {
+            most = fmax(most, fabs(v[k].by[i]));
+        }
+        assert_true(most > 0);
+        for (size_t i = 0; i < v[k].n; i += v[k].stride) {
+            const double here = v[k].at[i];
+            if ((v[k].at == s.model.u && s.model.fixed[i / 3]) ||
+                (v[k].at == s.model.mass && s.model.fixed[i])) {
+                assert_true(v[k].by[i] == 0); /* a driven particle has another velocity */
+                continue;
+            }
+            v[k].at[i] = here + v[k].step;
+            const double above = run_drape(&s, 0);
+            v[k].at[i] = here - v[k].step;
+            const double by = (above - run_drape(&s, 0)) / (2 * v[k].step);
+            const double error = fabs(by - v[k].by[i]) / most;
+            v[k].at[i] = here;
+            compared++;
+            worst = fmax(worst, error);
+            if (!(error <= 1e-6)) { /* a contact begins or ends within the difference */
+                wrong++;
+                print_message("# %s %zu: %.10g, by differences %.10g\n", v[k].name, i, v[k].by[i], by);
+            }
+        }
+    }
+    print_message("# %zu of %zu derivatives differ; the worst by %.2g\n", wrong, compared, worst);
+    assert_true(compared > 600 && wrong * 50 <= compared && worst < 1e-2);
+    close_drape(&s);
+}
+
+static void obstacles_and_hands_have_tangents(void **state)
+{
+    drape s, few;
+    int64_t bad;
+    open_drape(&s, 0);
+    open_drape(&few, 20000);
+    run_drape(&s, 1);
+    run_drape(&few, 1);
+    assert_true(s.loss == few.loss);
+    assert_memory_equal(s.gradient.q, few.gradient.q, 3 * s.model.particles * sizeof(double));
+    assert_memory_equal(s.drive_bar, few.drive_bar, sizeof s.drive_bar);
+    assert_memory_equal(s.push_bar, few.push_bar, sizeof s.push_bar);
+    double sum = 0;
+    for (size_t i = 0; i < 3 * s.model.particles; i++) {
+        s.along.q[i] = 0.01 * sin((double)i);
+        s.along.u[i] = 0.1 * cos(1.7 * (double)i);
+        sum += s.gradient.q[i] * s.along.q[i] + s.gradient.u[i] * s.along.u[i];
+    }
+    for (size_t i = 0; i < DRAPE_NUMBERS; i++) {
+        sum += s.drive_bar[i] * s.drive_dot[i] + s.push_bar[i] * s.push_dot[i];
+    }
+    assert_int_equal(fem_tangent(s.episode, &s.driver, &s, &s.along, &bad), DS_OK);
+    assert_true(fabs(sum - s.loss_dot) <= 1e-10 * fabs(sum));
+    close_drape(&s);
+    close_drape(&few);
+}
+
+/* Signed distances and normals against differences, outside and inside, in turned bodies. */
+static void distances_have_derivatives(void **state)
+{
+    drape s;
+    open_drape(&s, 0);
+    size_t inside = 0;
+    for (size_t i = 0; i < 800; i++) {
+        const fem_obstacle *o = &s.model.obstacle[i % 4];
+        double q[3], n[3], turn[9], slope, other[9], size, a[3], b[3];
+        for (size_t d = 0; d < 3; d++) {
+            q[d] = o->position[d] + 0.3 * sin(1.1 * (double)(3 * i + d) + (double)d);
+        }
+        const double phi = fem_obstacle_distance(o, q, n, turn, &slope);
+        inside += phi < 0;
+        assert_true(fabs(n[0] * n[0] + n[1] * n[1] + n[2] * n[2] - 1) < 1e-12);
+        for (size_t d = 0; d < 3; d++) {
+            const double h = 1e-6, here = q[d];
+            q[d] = here + h;
+            const double above = fem_obstacle_distance(o, q, a, other, &size);
+            q[d] = here - h;
+            const double below = fem_obstacle_distance(o, q, b, other, &size);
+            q[d] = here;
+            assert_true(fabs((above - below) / (2 * h) - slope * n[d]) < 1e-6);
+            for (size_t k = 0; k < 3; k++) {
+                assert_true(fabs((a[k] - b[k]) / (2 * h) - turn[3 * k + d]) <
+                            1e-5 * (1 + fabs(turn[3 * k + d])));
+            }
+        }
+    }
+    assert_true(inside > 80);
+    close_drape(&s);
+}
+
 RUN_TESTS(bulk_modulus, particles_fall, energy_stays, results_do_not_depend_on_memory_or_instructions,
           fast_episodes_match_the_plain_one, episodes_go_on_from_any_state, explosions_are_told,
           nonsense_is_refused, smooth_gradients_match_differences, contact_gradients_match_differences,
           tangents_are_adjoint_to_gradients, in_plane_changes_nothing_in_the_plane, recorded_episode,
-          beams_sag, balls_bounce, bodies_without_actuation, gradients_of_whole_episodes)
+          beams_sag, balls_bounce, bodies_without_actuation, gradients_of_whole_episodes,
+          obstacles_and_hands_match_differences, obstacles_and_hands_have_tangents,
+          distances_have_derivatives)

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* obstacle.c - contact of particles with fixed bodies (see obstacle.h). */
+#include "engines/physics/fem/obstacle.h"
+
+#include "engines/physics/fem/pack.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double slow = 1e-12; /* m^2/s^2: below this squared speed kf alone holds a sliding particle */
+static const double tiny = 1e-12; /* m: nearer to the middle of a body a normal has no direction */
+
+static double dot3(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* ---- distances in the frame of the body ---- */
+
+/* Distance r of x from a point, an axis or an edge, minus `radius`; `along` marks the coordinates that
+ * count: `d` is 0 in the others. */
+static double round_distance(const double d[3], const int along[3], double radius, double g[3], double h[9])
+{
+    const double r = sqrt(dot3(d, d));
+    for (int i = 0; i < 3; i++) {
+        g[i] = r > tiny ? d[i] / r : 0.0;
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            h[3 * i + j] = r > tiny ? ((i == j && along[i] ? 1.0 : 0.0) - g[i] * g[j]) / r : 0.0;
+        }
+    }
+    if (!(r > tiny)) {
+        g[1] = 1.0;
+    }
+    return r - radius;
+}
+
+static double capsule_distance(const double x[3], const double size[3], double g[3], double h[9])
+{
+    const double end = x[1] > size[1] ? size[1] : x[1] < -size[1] ? -size[1] : x[1];
+    const double d[3] = {x[0], x[1] - end, x[2]};
+    const int along[3] = {1, fabs(x[1]) > size[1], 1};
+    return round_distance(d, along, size[0], g, h);
+}
+
+static double box_distance(const double x[3], const double half[3], double g[3], double h[9])
+{
+    double d[3], depth = -HUGE_VAL;
+    int along[3], outside = 0, face = 0;
+    for (int i = 0; i < 3; i++) {
+        const double past = fabs(x[i]) - half[i];
+        along[i] = past > 0.0;
+        outside += along[i];
+        d[i] = along[i] ? copysign(past, x[i]) : 0.0;
+        if (past > depth) {
+            depth = past;
+            face = i;
+        }
+    }
+    if (outside > 1) {
+        return round_distance(d, along, 0.0, g, h);
+    }
+    memset(g, 0, 3 * sizeof *g);
+    memset(h, 0, 9 * sizeof *h);
+    g[face] = copysign(1.0, x[face]);
+    return depth;
+}
+
+static double own_distance(const fem_obstacle *o, const double x[3], double g[3], double h[9])
+{
+    static const int all[3] = {1, 1, 1};
+    switch (o->shape) {
+    case FEM_BOX:
+        return box_distance(x, o->size, g, h);
+    case FEM_CAPSULE:
+        return capsule_distance(x, o->size, g, h);
+    case FEM_SURFACE:
+        return o->distance(o->body, x, g, h);
+    default:
+        return round_distance(x, all, o->size[0], g, h);
+    }
+}
+
+/* ---- in the world ---- */
+
+/* Rows: the axes of the body in the world, so that own = r (world - position). */
+static void axes(const double q[4], double r[9])
+{
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    const double m[9] = {1 - 2 * (y * y + z * z), 2 * (x * y + w * z),     2 * (x * z - w * y),
+                         2 * (x * y - w * z),     1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
+                         2 * (x * z + w * y),     2 * (y * z - w * x),     1 - 2 * (x * x + y * y)};
+    memcpy(r, m, sizeof m);
+}
+
+double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[3], double turn[9],
+                             double *slope)
+{
+    double r[9], x[3], g[3], h[9], world[9], d[3];
+    axes(o->rotation, r);
+    for (int i = 0; i < 3; i++) {
+        d[i] = q[i] - o->position[i];
+    }
+    for (int i = 0; i < 3; i++) {
+        x[i] = dot3(r + 3 * i, d);
+    }
+    const double phi = own_distance(o, x, g, h);
+    const double size = sqrt(dot3(g, g));
+    *slope = size;
+    for (int i = 0; i < 3; i++) {
+        n[i] = size > tiny ? (r[i] * g[0] + r[3 + i] * g[1] + r[6 + i] * g[2]) / size : 0.0;
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            double sum = 0.0;
+            for (int k = 0; k < 9; k++) {
+                sum += r[3 * (k / 3) + i] * h[k] * r[3 * (k % 3) + j];
+            }
+            world[3 * i + j] = size > tiny ? sum / size : 0.0;
+        }
+    }
+    for (int j = 0; j < 3; j++) { /* turn = (1 - n n') H / |g| */
+        const double along = n[0] * world[j] + n[1] * world[3 + j] + n[2] * world[6 + j];
+        for (int i = 0; i < 3; i++) {
+            turn[3 * i + j] = world[3 * i + j] - n[i] * along;
+        }
+    }
+    return phi;
+}
+
+/* ---- contact of one particle ---- */
+
+typedef struct touch {
+    double c, n[3], turn[9], slope; /* depth, normal, its derivative, length of the gradient of c */
+    double un, ut[3], speed;        /* velocity along the normal, sliding velocity and its size */
+    double load, hold;              /* force along the normal, and per sliding velocity */
+    int sticks;
+} touch;
+
+/* Returns 0 where the particle does not touch. */
+static int touches(const fem_obstacle *o, const double *q, const double *u, touch *t)
+{
+    t->c = fem_obstacle_distance(o, q, t->n, t->turn, &t->slope) - o->offset;
+    if (!(t->c < 0.0)) {
+        return 0;
+    }
+    t->un = dot3(u, t->n);
+    for (int i = 0; i < 3; i++) {
+        t->ut[i] = u[i] - t->un * t->n[i];
+    }
+    t->load = -(o->ke * t->c + o->kd * (t->un < 0.0 ? t->un : 0.0));
+    t->speed = sqrt(dot3(t->ut, t->ut) + slow);
+    const double most = -o->mu * o->ke * t->c / t->speed;
+    t->sticks = o->kf < most;
+    t->hold = t->sticks ? o->kf : most;
+    return 1;
+}
+
+/* Bodies that a particle cannot touch are passed over without square roots. */
+static int is_near(const fem_obstacle *o, const double *q)
+{
+    double reach = o->offset, d[3];
+    if (o->shape == FEM_SURFACE) {
+        return 1;
+    }
+    for (int i = 0; i < 3; i++) {
+        reach += o->size[i];
+        d[i] = q[i] - o->position[i];
+    }
+    return dot3(d, d) < reach * reach;
+}
+
+void fem_obstacles_force(const fem_obstacle *o, size_t count, size_t particles, const double *state,
+                         double *force)
+{
+    touch t;
+    for (size_t k = 0; k < count; k++) {
+        for (size_t p = 0; p < particles; p++) {
+            const double *q = state + FEM_WIDTH * p;
+            if (!is_near(o + k, q) || !touches(o + k, q, q + 4, &t)) {
+                continue;
+            }
+            for (int i = 0; i < 3; i++) {
+                force[4 * p + (size_t)i] += t.load * t.n[i] - t.hold * t.ut[i];
+            }
+        }
+    }
+}
+
+static void reverse(const fem_obstacle *o, const touch *t, const double *u, const double *fb, double *qb,
+                    double *ub)
+{
+    const double slide = dot3(fb, t->ut), load_bar = dot3(fb, t->n);
+    double utb[3], nb[3], cb = -o->ke * load_bar;
+    for (int i = 0; i < 3; i++) {
+        utb[i] = -t->hold * fb[i];
+        nb[i] = t->load * fb[i];
+    }
+    if (!t->sticks) { /* hold = -mu ke c / speed */
+        cb += o->mu * o->ke * slide / t->speed;
+        for (int i = 0; i < 3; i++) {
+            utb[i] += slide * t->hold / (t->speed * t->speed) * t->ut[i];
+        }
+    }
+    const double unb = -dot3(utb, t->n) - (t->un < 0.0 ? o->kd * load_bar : 0.0);
+    for (int i = 0; i < 3; i++) {
+        nb[i] += unb * u[i] - t->un * utb[i];
+        ub[i] += utb[i] + unb * t->n[i];
+    }
+    for (int j = 0; j < 3; j++) {
+        qb[j] +=
+            cb * t->slope * t->n[j] + nb[0] * t->turn[j] + nb[1] * t->turn[3 + j] + nb[2] * t->turn[6 + j];
+    }
+}
+
+void fem_obstacles_vjp(const fem_obstacle *o, size_t count, size_t particles, const double *state,
+                       const double *force_bar, double *bar)
+{
+    touch t;
+    for (size_t k = 0; k < count; k++) {
+        for (size_t p = 0; p < particles; p++) {
+            const double *q = state + FEM_WIDTH * p;
+            if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
+                double *to = bar + FEM_WIDTH * p;
+                reverse(o + k, &t, q + 4, force_bar + 4 * p, to, to + 4);
+            }
+        }
+    }
+}
+
+static void change(const fem_obstacle *o, const touch *t, const double *u, const double *dq, const double *du,
+                   double *df)
+{
+    const double dc = t->slope * dot3(t->n, dq);
+    double dn[3], dut[3], dhold = 0.0;
+    for (int i = 0; i < 3; i++) {
+        dn[i] = dot3(t->turn + 3 * i, dq);
+    }
+    const double dun = dot3(du, t->n) + dot3(u, dn);
+    for (int i = 0; i < 3; i++) {
+        dut[i] = du[i] - dun * t->n[i] - t->un * dn[i];
+    }
+    const double dload = -(o->ke * dc + (t->un < 0.0 ? o->kd * dun : 0.0));
+    if (!t->sticks) {
+        dhold = -o->mu * o->ke * dc / t->speed - t->hold * dot3(t->ut, dut) / (t->speed * t->speed);
+    }
+    for (int i = 0; i < 3; i++) {
+        df[i] += dload * t->n[i] + t->load * dn[i] - dhold * t->ut[i] - t->hold * dut[i];
+    }
+}
+
+void fem_obstacles_jvp(const fem_obstacle *o, size_t count, size_t particles, const double *state,
+                       const double *dot, double *force_dot)
+{
+    touch t;
+    for (size_t k = 0; k < count; k++) {
+        for (size_t p = 0; p < particles; p++) {
+            const double *q = state + FEM_WIDTH * p, *d = dot + FEM_WIDTH * p;
+            if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
+                change(o + k, &t, q + 4, d, d + 4, force_dot + 4 * p);
+            }
+        }
+    }
+}
