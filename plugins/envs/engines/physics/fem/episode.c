@@ -173,8 +173,8 @@ void episode_show(fem_episode *e, const double *state)
     fem_pack_from_state(e->pack.particles, state, 4, e->shown.u);
 }
 
-/* Adds the numbers that a hand sets, or with `replace` writes them, to three numbers of each of its particles,
- * `width` numbers apart. */
+/* Adds the numbers that a hand sets to three numbers of each of its particles, `width` numbers apart; with
+ * `replace` writes them there. */
 static void put_hand(fem_episode *e, const fem_hand *h, uint64_t step, int replace, size_t width, double *to)
 {
     if (h->count == 0) {

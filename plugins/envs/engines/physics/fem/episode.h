@@ -24,9 +24,9 @@ typedef struct fem_activation {
     double *triangle, *edge, *tet;
 } fem_activation;
 
-/* Numbers that an environment sets in each step, three for each of some particles. set() writes those of a
- * step, from `step` alone; bar() receives the derivatives of the loss by them, dot() writes their change along
- * a direction. bar() and dot() may be NULL. */
+/* Numbers that an environment sets in each step, three for each of some particles, all different. set()
+ * writes those of a step, from `step` alone; bar() receives the derivatives of the loss by them; dot() writes
+ * their change along a direction. bar() and dot() may be NULL. */
 typedef struct fem_hand {
     const uint32_t *particle;
     size_t count;

@@ -2,10 +2,10 @@
 /* obstacle.c - contact of particles with fixed bodies (see obstacle.h). */
 #include "engines/physics/fem/obstacle.h"
 
-#include "engines/physics/fem/pack.h"
-
 #include <math.h>
 #include <string.h>
+
+enum { WIDTH = 8 }; /* numbers of a particle in a state */
 
 static const double slow = 1e-12; /* m^2/s^2: below this squared speed kf alone holds a sliding particle */
 static const double tiny = 1e-12; /* m: nearer to the middle of a body a normal has no direction */
@@ -177,7 +177,7 @@ void fem_obstacles_force(const fem_obstacle *o, size_t count, size_t particles, 
     touch t;
     for (size_t k = 0; k < count; k++) {
         for (size_t p = 0; p < particles; p++) {
-            const double *q = state + FEM_WIDTH * p;
+            const double *q = state + WIDTH * p;
             if (!is_near(o + k, q) || !touches(o + k, q, q + 4, &t)) {
                 continue;
             }
@@ -220,9 +220,9 @@ void fem_obstacles_vjp(const fem_obstacle *o, size_t count, size_t particles, co
     touch t;
     for (size_t k = 0; k < count; k++) {
         for (size_t p = 0; p < particles; p++) {
-            const double *q = state + FEM_WIDTH * p;
+            const double *q = state + WIDTH * p;
             if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
-                double *to = bar + FEM_WIDTH * p;
+                double *to = bar + WIDTH * p;
                 reverse(o + k, &t, q + 4, force_bar + 4 * p, to, to + 4);
             }
         }
@@ -256,7 +256,7 @@ void fem_obstacles_jvp(const fem_obstacle *o, size_t count, size_t particles, co
     touch t;
     for (size_t k = 0; k < count; k++) {
         for (size_t p = 0; p < particles; p++) {
-            const double *q = state + FEM_WIDTH * p, *d = dot + FEM_WIDTH * p;
+            const double *q = state + WIDTH * p, *d = dot + WIDTH * p;
             if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
                 change(o + k, &t, q + 4, d, d + 4, force_dot + 4 * p);
             }
