@@ -182,7 +182,7 @@ pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
 	libexec/dshost-identify libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
-	libexec/dshost-plot libexec/dshost-report libexec/dshost-table libexec/dshost-template libexec/dshost-view
+	libexec/dshost-plot libexec/dshost-report libexec/dshost-scene libexec/dshost-table libexec/dshost-template libexec/dshost-view
 pkglibexec_SCRIPTS = libexec/dshost-complete
 EXTRA_DIST += tools/complete/dshost-complete.sh
 CLEANFILES += libexec/dshost-complete
@@ -209,12 +209,18 @@ libexec_dshost_identify_SOURCES = tools/identify/cmd_identify.c
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
 libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c
 libexec_dshost_merge_SOURCES = tools/bench/cmd_merge.c
-libexec_dshost_new_SOURCES = tools/catalog/cmd_new.c tools/catalog/new_files.h
+libexec_dshost_new_SOURCES = \
+	tools/catalog/cmd_new.c \
+	tools/catalog/new_files.h \
+	tools/catalog/new_scene.c \
+	tools/catalog/new_scene.h
 nodist_libexec_dshost_new_SOURCES = tools/catalog/new_files.c
 libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_picture_LDADD = $(pictures_link)
 libexec_dshost_plot_SOURCES = tools/report/cmd_plot.c
 libexec_dshost_report_SOURCES = tools/report/cmd_report.c
+libexec_dshost_scene_SOURCES = tools/eval/cmd_scene.c
+libexec_dshost_scene_LDADD = $(pictures_link)
 libexec_dshost_table_SOURCES = tools/report/cmd_table.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
 libexec_dshost_view_SOURCES = \
@@ -234,7 +240,8 @@ new_files = $(top_srcdir)/examples/hill.c $(top_srcdir)/examples/hill_cpp.cpp \
 	$(top_srcdir)/tools/catalog/new/Makefile-c $(top_srcdir)/tools/catalog/new/Makefile-cpp \
 	$(top_srcdir)/tools/catalog/new/Makefile-py $(top_srcdir)/tools/catalog/new/Makefile-rs $(top_srcdir)/tools/catalog/new/README.md \
 	$(top_srcdir)/tools/catalog/new/env.ini $(top_srcdir)/tools/catalog/new/opt.ini \
-	$(top_srcdir)/tools/catalog/new/test.sh
+	$(top_srcdir)/tools/catalog/new/test.sh \
+	$(wildcard $(addprefix $(top_srcdir)/examples/scenes/*.,ini obj ply stl msh node ele face))
 EXTRA_DIST += tools/catalog/new tools/catalog/new_files.awk
 CLEANFILES += tools/catalog/new_files.c
 tools/catalog/new_files.c: tools/catalog/new_files.awk $(new_files)

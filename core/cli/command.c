@@ -83,10 +83,11 @@ static const struct command {
     {"gradients", "first-, zeroth- and alpha-order gradients of a smoothed loss, over slices and sweeps", 0},
     {"landscape", "loss, gradient and gradient quality on a slice, with pictures", 0},
     {"identify", "unknown quantities from recordings, with intervals, minima and a recovery certificate", 0},
+    {"scene", "check and draw a scene file, and measure what an episode costs", 0},
     {"list", "list the plugins on the search path", 0},
     {"help", "describe a plugin and its parameters, or a command", 0},
     {"template", "print a commented .ini file for an environment and an optimizer", 0},
-    {"new", "write a folder with a working plugin to start from, in C, C++, Python or Rust", 0},
+    {"new", "write a working plugin (C, C++, Python, Rust) or a scene file to start from", 0},
     {"check", "test a plugin for conformance (TAP on stdout)", 0},
     {"doctor", "print versions, paths and limits, and test what a run needs", 0},
 };

@@ -98,5 +98,33 @@ printf '[scene]\ninclude = loop.ini\n' > loop.ini
 run "$dshost" eval --env particles --set env.scene=loop.ini
 [ "$status" -eq 3 ] && grep -q "loop.ini:2: more than 15 included files" err
 result $? "files that include each other"
+
+# ---- dshost new scene, dshost scene ----
+mkdir -p new
+good "a scene to start from" new scene mine --from torus --out new/mine.ini
+grep -q 'dshost scene mine.ini -o mine.png' new/mine.ini && grep -q 'env.scene=mine.ini' new/mine.ini && grep -q '= torus.targets' new/mine.ini
+result $? "its comments name the new file"
+for f in new/mine $scenes/torus; do
+    "$dshost" eval --env particles --set env.scene=$f.ini --set env.preset=small --x start 2> err | grep '^loss'
+done | uniq | wc -l | grep -qx 1
+result $? "and it runs at once"
+bad 6 "new/mine.ini already exists" new scene mine --from torus --out new/mine.ini
+good "a scene with meshes" new scene stamp --out new/stamp.ini
+[ -s new/star.obj ] && [ -s new/letter.obj ]
+result $? "brings its meshes"
+good "a scene is checked and drawn" scene new/stamp.ini --set env.preset=small -o stamp.png
+has "material  ball             1000 particles, x 0.37" "particles and extent"
+has "tool      stamp            mesh of 40 triangles" "tools"
+has "variables 17: stamp 15, dough 2" "variables"
+has "memory    " "memory"
+grep -q "time      .* s, with gradient " out && [ -s stamp.png ]
+result $? "time, picture"
+"$dshost" scene new/mine.ini --set env.steps=1000 --json > out 2> err && grep -q '"estimated": true' out && grep -q '"loss": null' out
+result $? "a long episode is estimated"
+sed 's/^count.*/count = 0/' new/mine.ini > zero.ini
+bad 3 "zero.ini:$(grep -n ^count zero.ini | cut -d: -f1): count = 0 is out of range" scene zero.ini
+bad 2 "name the scene file" scene
+bad 2 "ends with .png" scene new/mine.ini -o mine.gif
+
 good "without a file there is a scene" eval --env particles --set env.preset=small --x start
 finish

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_new.c - `dshost new env NAME`: writes a folder with a working plugin to start from. Its source is the
- * example of the language with another id. */
+ * example of the language with another id. `dshost new scene NAME` writes a scene file (new_scene.h). */
 #include "config.h"
 
 #include <ctype.h>
@@ -17,6 +17,7 @@
 #include "base/program.h"
 #include "base/text.h"
 #include "catalog/new_files.h"
+#include "catalog/new_scene.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "plugin/search_path.h"
@@ -182,7 +183,7 @@ static int read_kind(const char *word, plan *p, ds_error *e)
     return p->kind != 0
                ? 0
                : ds_fail(e, DS_EXIT_USAGE,
-                         "new: '%.40s' is neither env nor opt: write, for example, `dshost new env pusher`",
+                         "new: '%.40s' is not env, opt or scene: write, for example, `dshost new env pusher`",
                          word);
 }
 
@@ -238,33 +239,53 @@ static int find_tools(plan *p, ds_error *e)
     return p->dshost == NULL || p->cflags == NULL ? ds_no_memory(e) : 0;
 }
 
+/* A plugin in a folder. */
+static int new_plugin(const char *kind, const char *name, const char *lang, plan *p, ds_error *e)
+{
+    int rc = read_kind(kind, p, e);
+    rc = rc != 0 ? rc : read_language(lang != NULL ? lang : "c", p, e);
+    rc = rc != 0 ? rc : read_name(name, p, e);
+    if (rc == 0) {
+        p->folder = p->folder != NULL ? p->folder : p->name;
+        rc = find_tools(p, e);
+        rc = rc != 0 ? rc : write_folder(p, e);
+    }
+    if (rc == 0) {
+        printf("%s: %s; next: cd there, then make check, make run\n", p->folder, p->source);
+        rc = ds_stdout_done(e);
+    }
+    return rc;
+}
+
 static int command(int argc, char **argv, ds_error *e)
 {
     static const char usage[] =
         "usage: dshost new env NAME [--lang c|c++|python|rust] [--out DIR]\n       dshost new opt NAME "
-        "[--lang c|c++|python|rust] [--out DIR]\nWrites a folder with a working plugin: source, Makefile, "
-        "settings, test.\n  --lang L     c, c++, python or rust [c]\n  --out DIR    the folder, which must "
-        "not exist [NAME]\n";
-    const char *lang = "c";
+        "[--lang c|c++|python|rust] [--out DIR]\n       dshost new scene NAME [--from EXAMPLE] [--out "
+        "FILE.ini]\nWrites a folder with a working plugin: source, Makefile, settings, test; or a scene "
+        "file.\n  --lang L     c, c++, python or rust [c]\n  --from E     the scene of examples/scenes to "
+        "start from [press]\n  --out DIR    the folder, which must not exist [NAME]; or the scene file "
+        "[NAME.ini]\n";
+    const char *lang = NULL, *from = NULL;
     plan p = {0};
-    const ds_flag flags[] = {
-        {"lang", .text = &lang}, {"out", .text = &p.folder}, {"help", .usage = usage}, {0}};
+    const ds_flag flags[] = {{"lang", .text = &lang},
+                             {"from", .text = &from},
+                             {"out", .text = &p.folder},
+                             {"help", .usage = usage},
+                             {0}};
     int rc = ds_arguments_read(argc, argv, "new", flags, -1, NULL, e);
     if (rc == 0 && optind + 2 != argc) {
         rc =
             ds_fail(e, DS_EXIT_USAGE, "new: say what to create, and its name, as in `dshost new env pusher`");
     }
-    rc = rc != 0 ? rc : read_kind(argv[optind], &p, e);
-    rc = rc != 0 ? rc : read_language(lang, &p, e);
-    rc = rc != 0 ? rc : read_name(argv[optind + 1], &p, e);
-    if (rc == 0) {
-        p.folder = p.folder != NULL ? p.folder : p.name;
-        rc = find_tools(&p, e);
-        rc = rc != 0 ? rc : write_folder(&p, e);
+    const int scene = rc == 0 && strcmp(argv[optind], "scene") == 0;
+    if (rc == 0 && (scene ? lang : from) != NULL) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "new: --%s is for %s: leave it out", scene ? "lang" : "from",
+                     scene ? "plugins" : "scenes");
     }
     if (rc == 0) {
-        printf("%s: %s; next: cd there, then make check, make run\n", p.folder, p.source);
-        rc = ds_stdout_done(e);
+        rc = scene ? ds_new_scene(argv[optind + 1], from != NULL ? from : "press", p.folder, e)
+                   : new_plugin(argv[optind], argv[optind + 1], lang, &p, e);
     }
     free(p.dshost);
     free(p.cflags);

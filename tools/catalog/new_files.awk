@@ -6,7 +6,7 @@ BEGIN {
 FNR == 1 {
     if (files > 0) { print "    NULL};" }
     name[++files] = FILENAME
-    sub(/.*\//, "", name[files])
+    sub(/.*\/scenes\//, "scenes/", name[files]) || sub(/.*\//, "", name[files])
     print "static const char *const file_" files "[] = {"
 }
 {

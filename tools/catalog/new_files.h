@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 typedef struct ds_new_file {
-    const char *name;         /* without its folder; NULL ends the list */
+    const char *name;         /* without its folder, but scenes/ of examples/scenes; NULL ends the list */
     const char *const *lines; /* ends with NULL */
 } ds_new_file;
 

@@ -712,6 +712,10 @@ void ds_caption_title(char *out, size_t room, const ds_caption *caption)
 void ds_caption_line(char *out, size_t room, const ds_caption *caption)
 {
     char number[64] = "none: the evaluation failed";
+    if (caption->no_loss) {
+        snprintf(out, room, "%s", caption->text);
+        return;
+    }
     if (isfinite(caption->loss)) {
         ds_label_number(number, sizeof number, caption->loss, 8);
     }

@@ -42,6 +42,7 @@ typedef struct ds_caption {
     uint64_t number;      /* evaluation number, from 1; 0 = none */
     const char *text;     /* continues the second line, e.g. the main metrics; may be NULL */
     const char *settings; /* settings of the environment, "variant 2, preset small"; may be NULL */
+    int no_loss;          /* the second line is `text` alone */
 } ds_caption;
 
 /* The two lines above an image: "env . opt" with the settings, and "loss ... at evaluation ...". */

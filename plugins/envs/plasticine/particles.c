@@ -45,6 +45,7 @@ static void read_particles(void *self, ds_param_reader *in)
         path[0] ? scene_file_read(path) : scene_file_parse(own_scene, strlen(own_scene), "own scene", "");
     in->status = mpm_setup_read(&p->setup, file, in->host);
     mpm_choices choices = p->setup.choices;
+    p->env.outline = ds_param_int(in, "outline") == 1;
     mpm_scene_choices(in, &choices);
     if (in->status == DS_OK) {
         mpm_env_configure_as(&p->env, &p->setup.task, &choices, in);

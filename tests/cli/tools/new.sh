@@ -22,10 +22,16 @@ for word in Pusher 1st _x a-b '' ../x a.b "$(printf 'x%.0s' 1 2 3 4 5 6 7 8 9 10
 	29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48)"; do
 	bad 2 "cannot be the id of a plugin" new env "$word"
 done
-bad 2 "'thing' is neither env nor opt" new thing pusher
+bad 2 "'thing' is not env, opt or scene" new thing pusher
 bad 2 "--lang cobol: expected c, c++, python or rust" new env other --lang cobol
 bad 2 "say what to create" new env
 bad 2 "say what to create" new env a b
+bad 2 "--lang is for plugins" new scene other --lang c
+bad 2 "--from is for scenes" new env other --from torus
+bad 2 "--from torsu: expected one of assembly, " new scene other --from torsu
+bad 2 "did you mean 'torus'?" new scene other --from torsu
+bad 2 "cannot be the name of a scene" new scene ../other
+bad 2 "the name of a scene file ends with .ini" new scene other --out other.txt
 [ ! -e other ] && [ "$(echo *)" = "err out pusher" ]
 result $? "what is refused leaves nothing behind"
 (

@@ -10,6 +10,7 @@
 
 #include <diffsim/helper/env_kit.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- network in the yield stress ---- */
@@ -650,9 +651,41 @@ static void add_tool(ds_scene_kit *s, const char *name, const mpm_tool *tool)
                       tool->shape == MPM_CHOPSTICKS ? 2 : 1, size);
 }
 
+/* ---- bounds of the tools, after the other bodies ---- */
+
+static const uint32_t box_edges[24] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 1, 3,
+                                       4, 6, 5, 7, 0, 4, 1, 5, 2, 6, 3, 7};
+
+static void add_outlines(mpm_env *env, ds_scene_kit *s)
+{
+    const double thickness[4] = {0.002, 0.0, 0.0, 0.0};
+    for (uint32_t t = 0; env->outline && t < env->scene.n_tools; t++) {
+        const char *tool = env->task->tool_names[t] ? env->task->tool_names[t] : tool_names[t];
+        snprintf(env->outline_name[t], sizeof env->outline_name[t], "bounds_%.40s", tool);
+        ds_scene_body *body = ds_scene_kit_at(
+            s, ds_scene_kit_body(s, env->outline_name[t], DS_BODY_LINES, DS_ROLE_FIXED, 8, thickness));
+        body->index = box_edges;
+        body->index_count = 24;
+        body->variety = t;
+    }
+}
+
+/* The corners of the box in which the position of a tool must stay, as far as it is visible. */
+static void put_outline(const mpm_env *env, uint64_t tool, double *out)
+{
+    const double *box = env->kit.scene.info.box;
+    const mpm_tool *t = &env->scene.tools[tool];
+    for (int v = 0; v < 8; v++) {
+        for (int d = 0; d < 3; d++) {
+            const double bound = (v >> d) & 1 ? t->upper[d] : t->lower[d];
+            out[3 * v + d] = fmin(fmax(bound, box[d]), box[3 + d]);
+        }
+    }
+}
+
 void mpm_env_bodies(void *self, ds_scene_kit *s)
 {
-    const mpm_env *env = self;
+    mpm_env *env = self;
     const mpm_domain *domain = &env->episode.sim.domain;
     /* A particle stands for its share of the volume: about 8 per cell when filled. */
     const double size[4] = {0.25 * domain->dx, 0.0, 0.0, 0.0};
@@ -668,6 +701,7 @@ void mpm_env_bodies(void *self, ds_scene_kit *s)
         ds_scene_kit_at(s, env->scene.n_bodies + t)->variety = t;
     }
     ds_scene_kit_body(s, "target", DS_BODY_POINTS, DS_ROLE_TARGET, 0, size); /* counted when it is created */
+    add_outlines(env, s);
     s->info.ground = 0.0;
 }
 
@@ -684,7 +718,9 @@ void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const mpm_env *env = self;
     const ds_scene_kit *s = &env->kit.scene;
-    if (b == target_of(env)) {
+    if (b > target_of(env)) {
+        put_outline(env, b - target_of(env) - 1, out);
+    } else if (b == target_of(env)) {
         memcpy(out, env->target_points, s->body[b].count * 3 * sizeof(double));
     } else if (b < env->scene.n_bodies) {
         uint64_t first = k * env->episode.sim.n_particles;

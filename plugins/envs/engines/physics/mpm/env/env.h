@@ -94,6 +94,8 @@ typedef struct mpm_env {
     double constants_bar[MPM_MAX_BODIES][MPM_PARTS * MPM_CONSTANTS]; /* of the phases */
     uint32_t particles_asked;                                        /* parameter `particles` */
     uint32_t observed_asked;                                         /* parameter `observed` */
+    bool outline; /* the scene also shows the bounds of the tools, as lines */
+    char outline_name[MPM_MAX_TOOLS][DS_MAX_NAME + 8];
     /* Drawn data of the last episode, if a scene is wanted. */
     double *positions;     /* [steps + 1][particles][3] */
     mpm_pose *poses;       /* [steps + 1][tools] */

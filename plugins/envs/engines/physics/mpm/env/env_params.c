@@ -115,6 +115,8 @@ const ds_param *const mpm_scene_params[] = {
     DS_REAL("weight_density", "-1", -1, 1e6, "", "Weight of the density loss; -1 = the scene's."),
     DS_REAL("weight_sdf", "-1", -1, 1e6, "", "Weight of the distance field loss; -1 = the scene's."),
     DS_REAL("weight_contact", "-1", -1, 1e6, "", "Weight of the contact loss; -1 = the scene's."),
+    DS_BOOL("outline", "false", "The scene of an episode also shows the bounds of the tools, as lines.",
+            .flags = DS_PARAM_ADVANCED),
     COMMON_PARAMS,
     NULL,
 };
