@@ -19,9 +19,21 @@
  *
  * step = armijo: of t = lr, lr b, lr b^2, ... the first one with f(clamp(x - t g)) <= f(x) - c g . (x -
  * clamp(x - t g)) (L. Armijo 1966), by the loss without noise. If no trial satisfies it, x stays and the
- * samples are drawn anew. */
+ * samples are drawn anew.
+ *
+ * order = sampling is gradient sampling, for losses with kinks. J. Burke, A. Lewis, M. Overton, "A robust
+ * gradient sampling algorithm for nonsmooth, nonconvex optimization" (SIAM Journal on Optimization 15, 2005):
+ *
+ *     repeat
+ *         w_1, ..., w_N uniform in the ball of radius s
+ *         g = shortest convex combination of grad f(x), grad f(x + w_1), ..., grad f(x + w_N)
+ *         if |g| <= nu: s = reduce s, nu = reduce nu
+ *         else x = clamp(x - step(g)), in the paper armijo with steps of length lr, lr b, ...
+ *
+ * nu is in units of the length of the first g of the search. */
 #include "methods/base/own.h"
 #include "methods/gradient/alpha_gradient.h"
+#include "methods/gradient/min_norm.h"
 
 #include <diffsim/ext/draft/files.h>
 
@@ -30,15 +42,15 @@
 #include <string.h>
 
 enum { ADAM, SGD, ARMIJO };
-enum { ALPHA, FIRST, ZEROTH };
+enum { ALPHA, FIRST, ZEROTH, SAMPLING };
 enum { CENTER, MEAN, NONE };
 enum { RANDOM, X0 };
 enum { BOX, UNITS_X };
-enum { LINE = 200 };
+enum { LINE = 200, MOST_SAMPLED = 4000 };
 #define ADAM_EPS 1e-8 /* relative to the largest root of a second moment, which has the unit of the loss */
 static const char *const rules[] = {"ivw", "bias", NULL};
 static const char *const steps[] = {"adam", "sgd", "armijo", NULL};
-static const char *const orders[] = {"alpha", "first", "zeroth", NULL};
+static const char *const orders[] = {"alpha", "first", "zeroth", "sampling", NULL};
 static const char *const baselines[] = {"center", "mean", "none", NULL};
 static const char *const starts[] = {"random", "x0", NULL};
 static const char *const units[] = {"box", "x", NULL};
@@ -55,6 +67,8 @@ typedef struct alphaorder {
     double slope, shrink; /* c and b of armijo */
     int64_t trials;
     double s, s_decay, lr_decay; /* in iteration 1; exponents of their decay */
+    double nu, reduce;           /* sampling: of the parameters */
+    double nu_now, radius;       /* sampling: in this iteration; radius is a factor of s */
     int64_t j, patience;
     const double *scale;   /* per variable: one unit in [-1, 1] in the unit of s and lr */
     ds_random rng;         /* random numbers of this search */
@@ -64,9 +78,25 @@ typedef struct alphaorder {
     double *loss;          /* rows */
     double *w, *work;      /* sets x N x n, (2 N + 1) x n */
     uint32_t *outcome;     /* rows */
-    char *trace;           /* lines of trace.csv; NULL = not wanted */
+    double *hull;          /* sampling: room and weights of min_norm(), and the points */
+    size_t *member;
+    char *trace; /* lines of trace.csv; NULL = not wanted */
     size_t trace_used, trace_room;
 } alphaorder;
+
+/* Writes a point that is uniform in the ball of radius s to w. */
+static void draw_in_ball(alphaorder *self, double *w)
+{
+    double norm = 0.0;
+    for (size_t k = 0; k < self->n; k++) {
+        w[k] = ds_random_normal(&self->rng);
+        norm = hypot(norm, w[k]);
+    }
+    const double length = self->rule.s * pow(ds_random_uniform(&self->rng), 1.0 / (double)self->n);
+    for (size_t k = 0; k < self->n; k++) {
+        w[k] = norm > 0.0 ? w[k] / norm * length : 0.0;
+    }
+}
 
 /* Writes x, where its loss is needed, and the samples x + w_i of each set, in antithetic pairs w, -w if set.
  */
@@ -77,10 +107,15 @@ static void draw_samples(alphaorder *self)
         memcpy(self->v, self->x, n * sizeof(double));
     }
     for (size_t i = 0; i < self->rows - first; i++) {
+        if (self->order == SAMPLING) {
+            draw_in_ball(self, self->w + i * n);
+        }
         for (size_t k = 0; k < n; k++) {
             int mirrored = self->rule.antithetic && i % self->N >= half;
             double *w = self->w + i * n + k;
-            *w = mirrored ? -self->w[(i - half) * n + k] : self->rule.s * ds_random_normal(&self->rng);
+            if (self->order != SAMPLING) {
+                *w = mirrored ? -self->w[(i - half) * n + k] : self->rule.s * ds_random_normal(&self->rng);
+            }
             self->v[(i + first) * n + k] = ds_box_clamp(self->x[k] + *w / self->scale[k], -1.0, 1.0);
         }
     }
@@ -102,6 +137,9 @@ static double mean_loss(const alphaorder *self)
 /* Gradients in the unit of s: 0 where a sample was clamped. */
 static void convert_gradients(alphaorder *self)
 {
+    for (size_t k = 0; self->order == SAMPLING && k < self->n; k++) {
+        self->gradient[k] /= self->scale[k]; /* of x itself */
+    }
     size_t n = self->n, first = self->centre * n;
     for (size_t i = first; self->kit.has_gradient && i < self->rows * n; i++) {
         size_t k = i % n;
@@ -161,6 +199,23 @@ static int estimate_gradient(alphaorder *self, int64_t t, double mean)
     return made;
 }
 
+/* The shortest combination of the gradients. Returns 0 where none is known. */
+static int sample_gradients(alphaorder *self)
+{
+    double *points = self->hull, *w = points + self->rows * self->n, *room = w + self->rows;
+    size_t count = 0;
+    convert_gradients(self);
+    for (size_t i = 0; i < self->rows; i++) {
+        if (self->outcome[i] == DS_EVAL_OK) {
+            memcpy(points + count++ * self->n, self->gradient + i * self->n, self->n * sizeof(double));
+        }
+    }
+    if (count > 0) {
+        min_norm(count, self->n, points, self->g, w, room, self->member);
+    }
+    return count > 0;
+}
+
 static double length_of_gradient(const alphaorder *self)
 {
     double norm = 0.0;
@@ -176,6 +231,9 @@ static double gradient_scale(alphaorder *self)
 {
     double norm = length_of_gradient(self);
     self->unit = self->unit > 0.0 ? self->unit : norm;
+    if (self->order == SAMPLING) {
+        return norm > 0.0 ? 1.0 / norm : 0.0;
+    }
     return isinf(self->clip) || !(norm > 0.0) ? 1.0 : fmin(norm / self->unit, self->clip) / norm;
 }
 
@@ -198,6 +256,13 @@ static void take_step(alphaorder *self, int64_t t)
         double target = self->x[k] - change / self->scale[k];
         self->x[k] = isnan(target) ? self->x[k] : ds_box_clamp(target, -1.0, 1.0);
     }
+}
+
+/* sampling: the ball shrinks, because no step in it lowers the loss by as much as nu demands. */
+static void shrink_ball(alphaorder *self)
+{
+    self->radius *= self->reduce;
+    self->nu_now *= self->reduce;
 }
 
 /* armijo in iteration t. v is free by then and takes the trials one after the other. */
@@ -224,6 +289,9 @@ static ds_status search_line(alphaorder *self, int64_t t, ds_evaluator_label lab
             return DS_OK;
         }
     }
+    if (self->order == SAMPLING) {
+        shrink_ball(self);
+    }
     return DS_OK;
 }
 
@@ -241,6 +309,8 @@ static ds_status descend(void *self_)
     double best = INFINITY, first = INFINITY;
     int64_t stall = 0;
     self->unit = 0.0;
+    self->radius = 1.0;
+    self->nu_now = self->nu;
     self->rng = ds_random_open(self->kit.host->seed, "smooth", number);
     ds_opt_kit_start(&self->kit, number, self->x);
     if (self->start == X0 && number == 1 && !self->kit.start.v) {
@@ -250,7 +320,7 @@ static ds_status descend(void *self_)
     memset(self->q, 0, self->n * sizeof(double));
     for (int64_t t = 1; t <= self->j; t++) {
         size_t done;
-        self->rule.s = self->s / pow((double)t, self->s_decay);
+        self->rule.s = self->radius * self->s / pow((double)t, self->s_decay);
         draw_samples(self);
         ds_evaluator_label label = {t == 1 ? "init" : "sample", number};
         ds_status status =
@@ -259,7 +329,8 @@ static ds_status descend(void *self_)
         if (status != DS_OK) {
             return status;
         }
-        double mean = mean_loss(self); /* estimates the smoothed loss */
+        /* estimates the smoothed loss */
+        double mean = self->order == SAMPLING ? self->loss[0] : mean_loss(self);
         first = t == 1 ? mean : first;
         if (t == 1 || mean < best - self->tol * (first - best)) {
             best = mean;
@@ -267,8 +338,13 @@ static ds_status descend(void *self_)
         } else {
             stall++;
         }
-        if (stall > self->patience || !estimate_gradient(self, t, mean)) {
+        if (stall > self->patience ||
+            !(self->order == SAMPLING ? sample_gradients(self) : estimate_gradient(self, t, mean))) {
             return DS_OK;
+        }
+        if (self->order == SAMPLING && length_of_gradient(self) <= self->nu_now * self->unit) {
+            shrink_ball(self);
+            continue;
         }
         if (self->step != ARMIJO) {
             take_step(self, t);
@@ -306,6 +382,10 @@ static int allocate(void *self_)
     self->w = ds_memory_doubles(own, (rows - self->centre) * n);
     self->work = ds_memory_doubles(own, (2 * self->N + 1) * n);
     self->outcome = ds_memory_take(own, rows, sizeof *self->outcome);
+    if (self->order == SAMPLING) {
+        self->hull = ds_memory_doubles(own, rows * n + rows + min_norm_room(rows));
+        self->member = ds_memory_take(own, rows, sizeof *self->member);
+    }
     return find_scale(self) && ds_opt_kit_rows(&self->kit, rows);
 }
 
@@ -343,7 +423,8 @@ static void lay_out(alphaorder *self)
         self->order = ZEROTH;
     }
     self->shared = self->shared || self->order != ALPHA;
-    self->centre = (self->order != FIRST && self->baseline == CENTER) || self->step == ARMIJO;
+    self->centre =
+        (self->order != FIRST && self->baseline == CENTER) || self->step == ARMIJO || self->order == SAMPLING;
     self->rows = self->centre + (self->shared ? 1 : 2) * self->N;
 }
 
@@ -382,13 +463,20 @@ static void read_parameters(void *self_, ds_param_reader *in)
     self->slope = ds_param_real(in, "slope");
     self->shrink = ds_param_real(in, "shrink");
     self->trials = ds_param_int(in, "trials");
+    self->nu = ds_param_real(in, "nu");
+    self->reduce = ds_param_real(in, "reduce");
     self->j = ds_param_int(in, "j");
     self->patience = ds_param_int(in, "patience");
     self->tol = ds_param_real(in, "tol");
-    if (in->status == DS_OK && self->order == FIRST && !self->kit.has_gradient) {
+    if (in->status == DS_OK && (self->order == FIRST || self->order == SAMPLING) && !self->kit.has_gradient) {
         in->status =
             ds_host_fail(in->host, DS_E_UNSUPPORTED,
-                         "order = first needs gradients and this environment has none: take order = zeroth");
+                         "order = %s needs gradients and this environment has none: take order = zeroth",
+                         orders[self->order]);
+    } else if (in->status == DS_OK && self->order == SAMPLING && self->N > MOST_SAMPLED) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "order = sampling takes at most %d samples, not %zu: lower samples",
+                                  MOST_SAMPLED, self->N);
     } else if (!self->kit.has_gradient && self->order == ALPHA) {
         in->host->log(in->host, DS_LOG_INFO, "the environment has no gradient: zeroth-order estimates only");
     }
@@ -403,7 +491,13 @@ static const ds_param *const params[] = {
            "Samples per iteration, rounded up to pairs; a baseline costs one evaluation more, independent "
            "samples as many again."),
     DS_ENUM("order", "alpha", orders,
-            "Which estimate: alpha = the mixture; first = gradients alone; zeroth = losses alone."),
+            "Which estimate: alpha = the mixture; first = gradients alone; zeroth = losses alone; sampling = "
+            "the shortest convex combination of the gradients of x and of samples that are uniform in a ball "
+            "of radius s (Burke, Lewis, Overton 2005; with step=armijo and more samples than variables)."),
+    DS_REAL("nu", "0.1", 0, 1, "",
+            "order = sampling: a combination that is shorter than this share of the first one makes the ball "
+            "smaller."),
+    DS_REAL("reduce", "0.1", 1e-6, 0.999, "", "order = sampling: factor of s and nu then."),
     DS_BOOL("shared", "true",
             "order = alpha: both orders use the same samples; false = independent ones (the paper)."),
     DS_ENUM("baseline", "center", baselines,
@@ -464,7 +558,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("alphaorder", "0.3.0"),
+    OPT_DESC("alphaorder", "0.4.0"),
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Descent on a smoothed loss with first-order, zeroth-order or mixed gradients",
     .description = "Repeats from random starts: sample around the present point; estimate the gradient of "
@@ -472,7 +566,8 @@ static const ds_desc desc = {
                    "sampled losses alone (zeroth order); step against their mixture, weighted by their "
                    "variances. Where the loss jumps the first order is wrong, and rule = bias limits its "
                    "weight.\n\nThe paper's own search: shared=false units=x step=sgd clip=inf rule=bias "
-                   "small=1e-5 antithetic=false start=x0 and j, patience as large as the budget.",
+                   "small=1e-5 antithetic=false start=x0 and j, patience as large as the budget.\n\nGradient "
+                   "sampling, for losses with kinks: order=sampling step=armijo slope=1e-4 s=0.1 lr=1.",
     .citation =
         "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
         "gradients? ICML 2022, arXiv:2202.00817",

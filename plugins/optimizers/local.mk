@@ -53,7 +53,11 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/gradient/refine.c \
 	%D%/methods/gradient/refine.h
 
-%C%_methods_libalpha_la_SOURCES = %D%/methods/gradient/alpha_gradient.c %D%/methods/gradient/alpha_gradient.h
+%C%_methods_libalpha_la_SOURCES = \
+	%D%/methods/gradient/alpha_gradient.c \
+	%D%/methods/gradient/alpha_gradient.h \
+	%D%/methods/gradient/min_norm.c \
+	%D%/methods/gradient/min_norm.h
 
 # Local searches that race.
 %C%_methods_librace_la_SOURCES = %D%/methods/race/basin.c %D%/methods/race/basin.h %D%/methods/race/race.c \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_alphaorder.c - mixtures of first- and zeroth-order gradients, and the optimizer alphaorder.
- */
+/* test_alphaorder.c - mixtures of first- and zeroth-order gradients, shortest convex combinations, and the
+ * optimizer alphaorder. */
 #include "functions.h"
 #include "methods/gradient/alpha_gradient.h"
+#include "methods/gradient/min_norm.h"
 #include "objective.h"
 #include "test.h"
 
@@ -181,6 +182,7 @@ static void test_variance(void **state)
 
 static void test_every_case(void **state)
 {
+    optimizer_stands("alphaorder", "order=sampling step=armijo samples=5", 203, 1, 0);
     optimizer_stands("alphaorder", "", 203, 1, 0);
     optimizer_stands("alphaorder", "antithetic=false samples=5 block=2 step=sgd", 203, 1, 0);
     optimizer_stands("alphaorder", "rule=bias gamma=0.1 j=3", 203, 1, 0);
@@ -353,5 +355,146 @@ static void test_authors_constants(void **state)
     }
 }
 
-RUN_TESTS(test_unbiased, test_jump, test_variance, test_every_case, test_reaches, test_baseline, test_weights,
-          test_orders, test_authors_constants, test_backtracking)
+/* ---- gradient sampling ---- */
+
+/* The distance of the origin from the segment a b, in the plane. */
+static double distance_of_segment(const double *a, const double *b)
+{
+    const double d[2] = {b[0] - a[0], b[1] - a[1]}, dd = d[0] * d[0] + d[1] * d[1];
+    const double t = dd > 0.0 ? fmin(fmax(-(a[0] * d[0] + a[1] * d[1]) / dd, 0.0), 1.0) : 0.0;
+    return hypot(a[0] + t * d[0], a[1] + t * d[1]);
+}
+
+/* Is the origin in the triangle a b c? */
+static int holds_origin(const double *a, const double *b, const double *c)
+{
+    const double u = a[0] * b[1] - a[1] * b[0], v = b[0] * c[1] - b[1] * c[0], w = c[0] * a[1] - c[1] * a[0];
+    return (u > 0 && v > 0 && w > 0) || (u < 0 && v < 0 && w < 0);
+}
+
+/* Against all segments and triangles, in the plane. */
+static void test_min_norm_in_the_plane(void **state)
+{
+    enum { MOST = 12 };
+    int inside = 0;
+    ds_random rng = ds_random_open(3, "plane", 0);
+    for (int k = 0; k < 2000; k++) {
+        const size_t count = 1 + (size_t)ds_random_below(&rng, MOST);
+        double p[2 * MOST], x[2], w[MOST], room[2 * MOST * MOST + 2 * MOST], expected = INFINITY;
+        size_t member[MOST];
+        const double away = 3.0 * ds_random_uniform(&rng);
+        for (size_t i = 0; i < 2 * count; i++) {
+            p[i] = ds_random_normal(&rng) + (i % 2 ? away : 0.0);
+        }
+        if (k % 5 == 0 && count > 1) {
+            p[2] = p[0]; /* two equal points */
+            p[3] = p[1];
+        }
+        for (size_t a = 0; a < count; a++) {
+            for (size_t b = 0; b < count; b++) {
+                expected = fmin(expected, distance_of_segment(p + 2 * a, p + 2 * b));
+                for (size_t c = 0; c < count; c++) {
+                    expected = holds_origin(p + 2 * a, p + 2 * b, p + 2 * c) ? 0.0 : expected;
+                }
+            }
+        }
+        assert_true(min_norm_room(MOST) == sizeof room / sizeof *room);
+        min_norm(count, 2, p, x, w, room, member);
+        inside += expected == 0.0;
+        if (!(fabs(hypot(x[0], x[1]) - expected) < 1e-7)) {
+            fail_msg("case %d, %d points: %.12g, %.12g expected", k, (int)count, hypot(x[0], x[1]), expected);
+        }
+    }
+    assert_true(inside > 300 && inside < 1700);
+}
+
+/* The conditions of an optimum with more points and variables, in any unit. */
+static void test_min_norm_is_optimal(void **state)
+{
+    static const size_t counts[] = {3, 20, 60}, sizes[] = {2, 10, 40};
+    static double p[60 * 40], x[40], w[60], room[2 * 60 * 60 + 2 * 60];
+    size_t member[60];
+    ds_random rng = ds_random_open(3, "polytope", 0);
+    for (int k = 0; k < 180; k++) {
+        const size_t count = counts[k % 3], n = sizes[k / 3 % 3];
+        const double unit = k % 2 ? 1e-150 : 1e100, away = 0.1 * (k % 20);
+        double square = 0.0, longest = 0.0, sum = 0.0;
+        for (size_t i = 0; i < count * n; i++) {
+            p[i] = unit * (ds_random_normal(&rng) + (i % n == 0 ? away : 0.0));
+        }
+        min_norm(count, n, p, x, w, room, member);
+        for (size_t j = 0; j < n; j++) {
+            double combination = 0.0;
+            for (size_t i = 0; i < count; i++) {
+                combination += w[i] * p[i * n + j];
+            }
+            assert_true(fabs(combination - x[j]) <= 1e-12 * unit);
+            square += x[j] / unit * (x[j] / unit);
+        }
+        for (size_t i = 0; i < count; i++) {
+            double slope = 0.0, length = 0.0;
+            for (size_t j = 0; j < n; j++) {
+                slope += x[j] / unit * (p[i * n + j] / unit);
+                length += p[i * n + j] / unit * (p[i * n + j] / unit);
+            }
+            longest = fmax(longest, length);
+            assert_true(w[i] >= 0.0 && slope >= square - 1e-10 * longest);
+            sum += w[i];
+        }
+        assert_true(fabs(sum - 1.0) < 1e-12);
+    }
+}
+
+/* A valley with a kink along its floor: 8 |x0^2 - x1| + (1 - x0)^2, least at (1, 1). */
+static double kinked(void *ctx, size_t n, const double *x, double *g)
+{
+    const double side = x[0] * x[0] - x[1] > 0.0 ? 8.0 : -8.0;
+    if (g) {
+        g[0] = side * 2.0 * x[0] - 2.0 * (1.0 - x[0]);
+        g[1] = -side;
+    }
+    return side * (x[0] * x[0] - x[1]) + (1.0 - x[0]) * (1.0 - x[0]);
+}
+
+/* Gradient sampling follows the kink to its end; the mean of the same gradients stays in the valley. */
+static void test_sampling_follows_a_kink(void **state)
+{
+    double sampling = 0.0, mean = 0.0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        fake_problem p = optimizer_box(2, -2, 2, kinked, 3000);
+        fake_result a =
+            fake_run("alphaorder",
+                     "order=sampling step=armijo slope=1e-4 lr=1 s=0.1 samples=6 j=1000 trials=40 "
+                     "patience=100 x0=-1,1.5",
+                     &p, seed);
+        fake_result b = fake_run("alphaorder",
+                                 "order=first step=armijo slope=1e-4 lr=1 s=0.1 samples=6 j=1000 trials=40 "
+                                 "patience=100 x0=-1,1.5",
+                                 &p, seed);
+        optimizer_assert_sound(&a, 3000);
+        sampling += log10(a.best) / 10;
+        mean += log10(b.best) / 10;
+        fake_free(&a);
+        fake_free(&b);
+    }
+    print_message("# mean exponent of the loss: sampling %.2f, mean gradient %.2f\n", sampling, mean);
+    assert_true(sampling < -4.0 && mean > -2.0);
+}
+
+static void test_sampling_refused(void **state)
+{
+    fake_problem p = optimizer_box(2, -1, 1, sphere, 10);
+    fake_result r = fake_run("alphaorder", "order=sampling samples=5000", &p, 1);
+    assert_int_equal(r.create_status, DS_E_PARAM);
+    assert_non_null(strstr(r.error, "at most 4000 samples"));
+    fake_free(&r);
+    p.no_gradient = 1;
+    r = fake_run("alphaorder", "order=sampling", &p, 1);
+    assert_int_equal(r.create_status, DS_E_UNSUPPORTED);
+    assert_non_null(strstr(r.error, "order = sampling needs gradients"));
+    fake_free(&r);
+}
+
+RUN_TESTS(test_min_norm_in_the_plane, test_min_norm_is_optimal, test_sampling_follows_a_kink,
+          test_sampling_refused, test_unbiased, test_jump, test_variance, test_every_case, test_reaches,
+          test_baseline, test_weights, test_orders, test_authors_constants, test_backtracking)

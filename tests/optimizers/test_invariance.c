@@ -31,6 +31,8 @@ static const method methods[] = {
     {"alphaorder", "order=zeroth baseline=mean antithetic=false", 0, 0, 0},
     {"alphaorder", "step=sgd", 0, 0, 0},
     {"alphaorder", "step=armijo shared=false", 0, 0, 0},
+    {"alphaorder", "order=sampling step=armijo samples=5", 0, 0, 0},
+    {"alphaorder", "order=sampling", 0, 0, 0},
     {"bo", MODEL, 60, 55, 0},
     {"bo", MODEL "j=1 acquisition=ei kernel=matern52", 24, 0, 0},
     {"bo", MODEL "j=5 acquisition=logei gp=2022 polish=0.3", 40, 30, 1},
