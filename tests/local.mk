@@ -181,6 +181,7 @@ long_scripts = \
 	%D%/cli/plugins/fmu.sh \
 	%D%/cli/tools/check/check.sh \
 	%D%/cli/scenes.sh \
+	%D%/cli/cloth_scenes.sh \
 	%D%/cli/tools/identify.sh \
 	%D%/cli/plugins/examples.sh \
 	%D%/cli/install/install.sh \
@@ -322,6 +323,7 @@ wide_tests = \
 	%D%/cli/plugins/languages.sh \
 	%D%/cli/portable.sh \
 	%D%/cli/scenes.sh \
+	%D%/cli/cloth_scenes.sh \
 	%D%/cli/store/stored.sh \
 	%D%/cli/methods/squares.sh
 wide_programs = \

@@ -78,6 +78,10 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/physics/cloth/mesh.c \
 	%D%/engines/physics/cloth/camera.h \
 	%D%/engines/physics/cloth/camera.c \
+	%D%/engines/physics/cloth/env/disc_env.c \
+	%D%/engines/physics/cloth/env/disc_env.h \
+	%D%/engines/physics/cloth/env/sheet_env.c \
+	%D%/engines/physics/cloth/env/sheet_env.h \
 	%D%/engines/physics/cloth/sets.h \
 	%D%/engines/physics/cloth/sheet.h \
 	%D%/engines/physics/cloth/sheet.c \
@@ -86,6 +90,18 @@ include %D%/engines/physics/smoothing/local.mk
 	%D%/engines/physics/cloth/touch.h \
 	%D%/engines/physics/cloth/trajectory.h \
 	%D%/engines/physics/cloth/trajectory.c
+
+# A cloth from a recorded lift.
+env_engine_libs += %D%/engines/physics/cloth/libliftenv.la
+%C%_engines_physics_cloth_libliftenv_la_SOURCES = \
+	%D%/engines/physics/cloth/env/lift_env.c \
+	%D%/engines/physics/cloth/env/lift_env.h
+
+# Scenes of the spring model from files.
+env_engine_libs += %D%/engines/physics/cloth/libspringsscene.la
+%C%_engines_physics_cloth_libspringsscene_la_SOURCES = \
+	%D%/engines/physics/cloth/env/springs_scene.c \
+	%D%/engines/physics/cloth/env/springs_scene.h
 
 # Material points. sim: bodies, tools, losses, and the scalar simulation, the reference of the fast one; fast: the engine
 # with vectors and threads; env: the environment interface of the tasks. These options help fixed-size inner loops and
@@ -199,7 +215,7 @@ EXTRA_LTLIBRARIES = %D%/engines/physics/mpm/libtasks.la
 # of its family (plasticine/, gradsim/, pendula/, neuralsim/).
 envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch.la %D%/rollingpin.la \
 	%D%/rope.la %D%/table.la %D%/torus.la %D%/triplemove.la %D%/writer.la %D%/analytic.la %D%/bounce.la \
-	%D%/cartpole.la %D%/cartpole_gym.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/particles.la %D%/pendulum.la \
+	%D%/cartpole.la %D%/cartpole_gym.la %D%/cloth.la %D%/ffi.la %D%/flip.la %D%/fluid.la %D%/particles.la %D%/pendulum.la \
 	%D%/pinball.la %D%/realtosim.la %D%/robot.la %D%/smoke.la %D%/swing.la
 %C%_assembly_la_SOURCES = %D%/plasticine/assembly.c
 %C%_assembly_la_LDFLAGS = $(plugin_link)
@@ -239,6 +255,9 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_cartpole_la_LIBADD = %D%/engines/physics/chain/libchain.la %D%/engines/kit/libkit.la
 %C%_cartpole_gym_la_LDFLAGS = $(plugin_link)
 %C%_cartpole_gym_la_LIBADD = %D%/engines/physics/balance/libbalance.la %D%/engines/kit/libkit.la
+%C%_cloth_la_LDFLAGS = $(plugin_link)
+%C%_cloth_la_LIBADD = %D%/engines/physics/cloth/libspringsscene.la %D%/engines/physics/cloth/libliftenv.la \
+	%D%/engines/physics/cloth/libcloth.la %D%/engines/data/librecording.la %D%/engines/data/libscenefile.la
 %C%_ffi_la_LDFLAGS = $(plugin_link)
 %C%_ffi_la_LIBADD = %D%/engines/ffi/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)
@@ -254,7 +273,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_pinball_la_LDFLAGS = $(plugin_link)
 %C%_pinball_la_LIBADD = %D%/engines/physics/contact/libcontact.la %D%/engines/kit/libkit.la
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
-%C%_realtosim_la_LIBADD = %D%/engines/physics/cloth/libcloth.la %D%/engines/data/librecording.la
+%C%_realtosim_la_LIBADD = %D%/engines/physics/cloth/libcloth.la %D%/engines/physics/cloth/libliftenv.la %D%/engines/data/librecording.la
 %C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
 %C%_robot_la_LDFLAGS = $(plugin_link)
 %C%_robot_la_LIBADD = %D%/engines/physics/articulated/libarticulated.la %D%/engines/kit/libkit.la

@@ -720,7 +720,7 @@ size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t
     return count;
 }
 
-/* "variable 0..1 0..2 [log] [start 0 1] [random R]", from behind the first word; 0 where it is not. */
+/* "variable 0..1 0..2 [log] [start 0 1] [truth 0 1] [random R]", from behind the first word; 0 where it is not. */
 static bool variables_at(const char *at, size_t n, scene_quantity *q)
 {
     size_t count = 0;
@@ -764,6 +764,22 @@ static bool variables_at(const char *at, size_t n, scene_quantity *q)
             return false;
         }
     }
+    if (strncmp(at, "truth", 5) == 0) {
+        at += 5;
+        count = 0;
+        for (skip_blanks(&at); count < n && number_at(&at, &v); skip_blanks(&at)) {
+            q[count++].truth = v;
+        }
+        if (count != n && count != 1) {
+            return false;
+        }
+        for (size_t i = 0; i < n; i++) {
+            q[i].truth = q[count == 1 ? 0 : i].truth;
+            if (log && !(q[i].truth > 0.0)) {
+                return false;
+            }
+        }
+    }
     if (strncmp(at, "random", 6) == 0) {
         at += 6;
         skip_blanks(&at);
@@ -788,6 +804,9 @@ bool scene_quantities(scene_file *f, const scene_section *s, const char *key, si
 {
     const entry *e = ask(f, s, key);
     double values[SCENE_MOST_QUANTITIES];
+    for (size_t i = 0; i < n; i++) {
+        out[i].truth = NAN;
+    }
     if (!e) {
         return false;
     }
@@ -802,14 +821,16 @@ bool scene_quantities(scene_file *f, const scene_section *s, const char *key, si
         return true;
     }
     if (!variables_at(e->value + 8, n, out)) {
-        scene_fail(f, s, key,
-                   "%s = %.80s: expected 'variable LOWER..UPPER [log] [start VALUE] [random WIDTH]' with one "
-                   "range or %zu, LOWER below UPPER, starts between them, and LOWER above 0 with log",
-                   key, e->value, n);
+        scene_fail(
+            f, s, key,
+            "%s = %.80s: expected 'variable LOWER..UPPER [log] [start VALUE] [truth VALUE] [random WIDTH]' "
+            "with one range or %zu, LOWER below UPPER, starts between them, and LOWER above 0 with log",
+            key, e->value, n);
         return true;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!in_range(f, s, key, out[i].lower, low, high) || !in_range(f, s, key, out[i].upper, low, high)) {
+        if (!in_range(f, s, key, out[i].lower, low, high) || !in_range(f, s, key, out[i].upper, low, high) ||
+            (!isnan(out[i].truth) && !in_range(f, s, key, out[i].truth, low, high))) {
             return true;
         }
     }

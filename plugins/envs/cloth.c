@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cloth.c - a scene of cloth from a file. The file chooses the model: springs (swing, flip, realtosim). */
+#include "engines/kit/bundled.h"
+#include "engines/physics/cloth/env/disc_env.h"
+#include "engines/physics/cloth/env/springs_scene.h"
+
+static const ds_param *const params[] = {
+    DS_PATH("scene", "", "The scene file (.ini): cloth, contact, variables, target, loss."), NULL};
+
+/* The features that some scene has: an instance has those of its own table. */
+static const ds_env_table any = {DISC_ENV_TABLE, .size = sizeof(disc_env), .read = disc_env_read};
+
+static const ds_desc desc = {
+    BUNDLED_DESC("cloth", "0.1.0"),
+    .flags = DS_ENV_GRADIENT,
+    .summary = "Cloth of a scene file (springs or membranes)",
+    .description = "Parameter scene is an .ini file with cloth, contact, variables, target and loss; "
+                   "docs/scenes.md describes it, and examples/scenes/ has the tasks of this kind as files. "
+                   "Without a file a small cloth is swung to where another one lies.",
+    .citation = PAPER_ANTONOVA,
+};
+
+static ds_status cloth_create(const ds_host *host, void **out)
+{
+    ds_param_reader in = {host, DS_OK};
+    scene_file *f = cloth_scene_open(&in);
+    if (in.status != DS_OK) {
+        return in.status;
+    }
+    const ds_env_table *table = springs_scene_table(f);
+    scene_file_free(f);
+    return ds_env_kit_create(table, host, out);
+}
+
+static ds_status cloth_evaluate(void *self, const ds_rows *rows, const ds_results *results)
+{
+    return ds_env_kit_evaluate_table(((const ds_env_kit *)self)->env, self, rows, results);
+}
+
+const ds_plugin *DS_CALL ds_plugin_query(uint32_t host_major, uint32_t host_minor)
+{
+    static const ds_env_vtable vtable = {.struct_size = sizeof(ds_env_vtable),
+                                         .create = cloth_create,
+                                         .destroy = ds_env_kit_destroy,
+                                         .info = ds_env_kit_info,
+                                         .bounds = ds_env_kit_bounds,
+                                         .evaluate = cloth_evaluate,
+                                         .get_extension = ds_env_kit_extension};
+    static ds_env_kit_plugin plugin;
+    (void)host_major, (void)host_minor;
+    return ds_env_kit_query(&plugin, &any, &desc, &vtable);
+}
