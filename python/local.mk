@@ -2,7 +2,7 @@
 # The Python package over libdiffsim: nothing is compiled. Its tests run with what Python there is.
 python_package = %D%/diffsim/__init__.py %D%/diffsim/_calls.py %D%/diffsim/_catalog.py \
 	%D%/diffsim/_classes.py %D%/diffsim/_environment.py %D%/diffsim/_errors.py \
-	%D%/diffsim/_identify.py %D%/diffsim/_library.py %D%/diffsim/_plots.py %D%/diffsim/_results.py %D%/diffsim/_run.py %D%/diffsim/_scene.py %D%/diffsim/_scipy.py \
+	%D%/diffsim/_identify.py %D%/diffsim/_library.py %D%/diffsim/_plots.py %D%/diffsim/_results.py %D%/diffsim/_run.py %D%/diffsim/_scene.py %D%/diffsim/_scene_files.py %D%/diffsim/_scipy.py \
 	%D%/diffsim/_search.py %D%/diffsim/_settings.py %D%/diffsim/_space.py %D%/diffsim/gym.py %D%/diffsim/jax.py \
 	%D%/diffsim/py.typed %D%/diffsim/torch.py
 python_notebooks = %D%/notebooks/compare.py %D%/notebooks/first_search.py %D%/notebooks/fit_cloth.py \

@@ -182,7 +182,7 @@ pkglibexec_PROGRAMS += libexec/dshost-bench libexec/dshost-check libexec/dshost-
 	libexec/dshost-doctor libexec/dshost-eval libexec/dshost-export libexec/dshost-gradients libexec/dshost-help \
 	libexec/dshost-identify libexec/dshost-landscape libexec/dshost-list libexec/dshost-merge libexec/dshost-new \
 	libexec/dshost-picture \
-	libexec/dshost-plot libexec/dshost-report libexec/dshost-scene libexec/dshost-table libexec/dshost-template libexec/dshost-view
+	libexec/dshost-plot libexec/dshost-report libexec/dshost-scene libexec/dshost-table libexec/dshost-target libexec/dshost-template libexec/dshost-view
 pkglibexec_SCRIPTS = libexec/dshost-complete
 EXTRA_DIST += tools/complete/dshost-complete.sh
 CLEANFILES += libexec/dshost-complete
@@ -222,6 +222,7 @@ libexec_dshost_report_SOURCES = tools/report/cmd_report.c
 libexec_dshost_scene_SOURCES = tools/eval/cmd_scene.c
 libexec_dshost_scene_LDADD = $(pictures_link)
 libexec_dshost_table_SOURCES = tools/report/cmd_table.c
+libexec_dshost_target_SOURCES = tools/eval/cmd_target.c
 libexec_dshost_template_SOURCES = tools/catalog/cmd_template.c
 libexec_dshost_view_SOURCES = \
 	tools/view/cmd_view.c \

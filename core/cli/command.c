@@ -84,6 +84,7 @@ static const struct command {
     {"landscape", "loss, gradient and gradient quality on a slice, with pictures", 0},
     {"identify", "unknown quantities from recordings, with intervals, minima and a recovery certificate", 0},
     {"scene", "check and draw a scene file, and measure what an episode costs", 0},
+    {"target", "make a target density of a mesh, of points, or of the end of an episode", 0},
     {"list", "list the plugins on the search path", 0},
     {"help", "describe a plugin and its parameters, or a command", 0},
     {"template", "print a commented .ini file for an environment and an optimizer", 0},

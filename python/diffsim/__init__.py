@@ -10,6 +10,7 @@ environments(), optimizers(), help(id)    what there is
 make()       environments: losses, gradients, channels, trajectories, pictures
 minimize()   whole runs, of environments and of any function
 identify()   unknown quantities of a simulation from recordings
+density()    targets of scenes from meshes, points and episodes
 optimizer()  the optimizers by ask and tell; scipy() makes them methods of SciPy
 load()       result folders as arrays
 torch, jax   losses as differentiable functions; gym: environments for Gymnasium, registered as "diffsim/Cartpole-v0", ...
@@ -32,6 +33,7 @@ if _TYPE_CHECKING:
     from ._results import Landscape, Run, Runs, load
     from ._run import Progress, minimize
     from ._scene import Body, Scene
+    from ._scene_files import density
     from ._scipy import scipy
     from ._search import Optimizer, optimizer
     from ._space import Space
@@ -44,6 +46,7 @@ _PARTS = {
     "_results": ("Landscape", "Run", "Runs", "load"),
     "_run": ("Progress", "minimize"),
     "_scene": ("Body", "Scene"),
+    "_scene_files": ("density",),
     "_scipy": ("scipy",),
     "_search": ("Optimizer", "optimizer"),
     "_space": ("Space",),

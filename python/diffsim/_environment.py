@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes as c
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -152,6 +153,11 @@ class Environment(Opened):
             "on_failure": on_failure,
             "settings": merged(settings, parameters),
         }
+        for key, value in self._given["settings"].items():
+            if (key == "scene" and isinstance(value, Mapping)) or (isinstance(value, np.ndarray) and value.ndim == 3):
+                from ._scene_files import written
+
+                self._given["settings"][key] = written(value)
         self._text = lines(self._given["settings"])
         self._waiting, self._interrupts = asked_while_waiting()
         self._open()
@@ -760,7 +766,9 @@ def make(
     name          an id ("torus"; ``diffsim.environments()``), or the path of a .so, .py:NAME or .fmu; or a class, an instance
                   or a function with lower and upper (docs/plugin-python.md), also of a notebook
     **parameters  of the environment (``dshost help torus``): ``preset="small"``; wrong ones are refused with the
-                  line of the host. ``settings`` has the same as a mapping, for names that are taken here
+                  line of the host. ``settings`` has the same as a mapping, for names that are taken here. ``scene`` may be
+                  the content of a scene file: {"body ball": {"shape": "sphere", ...}, ...}; an array of three dimensions becomes an
+                  .npy file: ``target=diffsim.density(points)``
     seed          of noise_key(), where there is noise
     jobs          worker processes for the rows of a batch; 0 = one per processor
     threads       inside one evaluation

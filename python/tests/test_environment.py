@@ -75,6 +75,54 @@ class Values(Case):
             self.same(env.loss(x, keys), [env.loss(env.x0, k) for k in keys])
             self.same(env.loss(x, 0), np.full(3, env.loss(env.x0, 0)))
 
+    def test_scenes(self):
+        """a scene as a mapping is the same file; densities of points, of an episode, of a mesh"""
+        scene = {
+            "scene": {"gravity": [0, -1, 0]},
+            "material dough": {"youngs_modulus": "variable 1000..20000 log start 5000"},
+            "body lump": {"shape": "sphere", "material": "dough", "center": [0.5, 0.12, 0.5], "radius": 0.12, "count": 8000},
+            "tool ball": {"shape": "sphere", "radius": 0.05, "position": (0.5, 0.3, 0.5), "speed": 0.01},
+            "target cake": {"shape": "cylinder", "center": [0.5, 0.06, 0.5], "radius": 0.14, "height": 0.12, "count": 8000},
+        }
+        path = self.path("own.ini")
+        with open(path, "w", encoding="utf-8") as f:
+            for section, keys in scene.items():
+                f.write(f"[{section}]\n")
+                for key, value in keys.items():
+                    f.write(f"{key} = {value if isinstance(value, (str, int, float)) else ' '.join(map(str, value))}\n")
+        with diffsim.make("particles", scene=scene, preset="small") as env, diffsim.make(
+            "particles", scene=path, preset="small"
+        ) as same:
+            x = env.random(seed=3)
+            self.assertEqual(env.variables[-1].name, "dough.youngs_modulus")
+            self.same(env.loss_and_grad(x)[1], same.loss_and_grad(x)[1])
+            episode = env.trajectory(env.x0)
+        end = episode.bodies["lump"].positions[-1]
+        t = diffsim.density(episode, nodes=32)
+        self.assertEqual(t.shape, (32, 32, 32))
+        self.assertAlmostEqual(t.sum(), len(end) / 64**2, places=12)
+        centre = np.stack(np.meshgrid(*[np.arange(32) / 32] * 3, indexing="ij"), axis=-1)
+        np.testing.assert_allclose((centre * t[..., None]).sum(axis=(0, 1, 2)) / t.sum(), end.mean(axis=0), atol=1e-12)
+        np.save(self.path("points.npy"), end)
+        np.testing.assert_allclose(diffsim.density(self.path("points.npy"), nodes=32), t, rtol=0, atol=1e-15)
+        with diffsim.make("particles", scene=scene, preset="small", target=t) as env:
+            # the episode ends on the density that was made of it
+            self.assertLess(env.trajectory(env.x0).metrics["density"][-1], 1e-12)
+        with open(self.path("cube.obj"), "w", encoding="utf-8") as f:
+            f.writelines(f"v {i >> 2 & 1} {i >> 1 & 1} {i & 1}\n" for i in range(8))
+            f.write("f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n")
+        cube = diffsim.density(self.path("cube.obj"), scale=0.25, center=(0.25, 0.25, 0.25), count=50000, particles=4000)
+        self.assertAlmostEqual(cube.sum(), 4000 / 128**2, places=9)
+        inside = cube[18:31, 18:31, 18:31]  # a node inside has the mass of its cell
+        self.assertAlmostEqual(inside.mean(), 4000 / 128**2 / 16**3, delta=6e-7)
+        self.assertEqual(cube[:15].sum() + cube[34:].sum(), 0)
+        self.raises(diffsim.ConfigError, "yougs_modulus", diffsim.make, "particles", scene={**scene, "material dough": {"yougs_modulus": 3}})
+        self.raises(TypeError, "expected a mapping of keys", diffsim.make, "particles", scene={"body a": 3})
+        self.raises(diffsim.UsageError, "not the name of a section", diffsim.make, "particles", scene={"a]b": {}})
+        self.raises(diffsim.UsageError, "is at 1.2 0 0: the grid of 64 nodes", diffsim.density, [[1.2, 0.0, 0.0]])
+        self.raises(diffsim.UsageError, r"expected \(count, 3\)", diffsim.density, [1.0, 2.0])
+        self.no_new_children()
+
     def test_input(self):
         """lists, single precision, whole numbers, views are taken, and nothing that was given is changed"""
         with diffsim.make("analytic", dim=4) as env:

@@ -126,5 +126,33 @@ bad 3 "zero.ini:$(grep -n ^count zero.ini | cut -d: -f1): count = 0 is out of ra
 bad 2 "name the scene file" scene
 bad 2 "ends with .png" scene new/mine.ini -o mine.gif
 
+# ---- dshost target ----
+cat > press.ini << 'END'
+[scene]
+include = torus.ini
+[target]
+file = goal.npy
+END
+good "a target of a mesh" target "$scenes/letter.obj" -o goal.npy --scale 0.36 --nodes 32 --particles 1250
+has "goal.npy: 32 x 32 x 32 nodes, mass 0.305176 kg, from 100000 points" "nodes and mass"
+sed -i '/^\[target/,/^variant/d' torus.ini
+good "a scene with it" eval --env particles --set env.scene=press.ini --set env.preset=small --x start
+status 0 "a run" "$dshost" run --env torus --set env.preset=small --opt rand --budget 2 --out run --pictures no
+good "a target of its best episode" target run -o end.npy --nodes 32
+status 0 "is reached by its best point" "$dshost" eval --env torus --set env.preset=small --set env.target=end.npy --x run --metrics
+awk '$1 == "density" { found = $3 < 1e-12 } END { exit !found }' out
+result $? "with the density of the target"
+printf '0.5 0.5 0.5\n0.5 0.6 0.5\n' > two.txt
+printf '0.5 0.5 0.5\n0.5 0.7 0.5\n' > far.txt
+good "a target of points" target two.txt -o two.npy --nodes 8
+bad 3 "point 1 is at 0.5 0.7 0.5: the grid of 8 nodes takes 0 to 0.625" target far.txt -o no.npy --nodes 8
+bad 3 "reaches from -0.2 to 0.2 along y" target "$scenes/star.obj" -o no.npy
+bad 2 "expected a mesh" target two -o no.npy
+bad 2 "--nodes 3000: expected a whole number from 8 to 128" target two.txt -o no.npy --nodes 3000
+bad 2 "--frame 99: the episode has the frames 0 to 10" target run -o no.npy --frame 99
+bad 2 "ends with .npy" target two.txt -o two.png
+[ ! -e no.npy ]
+result $? "what is refused writes nothing"
+
 good "without a file there is a scene" eval --env particles --set env.preset=small --x start
 finish

@@ -34,16 +34,34 @@ typedef struct particles {
     mpm_setup setup;
 } particles;
 
-static void read_particles(void *self, ds_param_reader *in)
+/* Reads the scene: of a file, a body alone, or our own. */
+static ds_status read_setup(particles *p, ds_param_reader *in)
 {
-    particles *p = self;
+    enum { USUAL_COUNT = 100000 };
+    mpm_filling filling = {.path = ds_param_text(in, "fill"), .center = {0.5, 0.0, 0.5}};
     const char *path = ds_param_text(in, "scene");
+    filling.scale = ds_param_real(in, "fill_scale");
+    ds_param_values(in, "fill_center", 3, filling.center);
+    filling.count = (uint32_t)ds_param_int(in, "particles");
+    filling.count = filling.count > 0 ? filling.count : USUAL_COUNT;
     if (in->status != DS_OK) {
-        return;
+        return in->status;
+    }
+    if (filling.path[0] && path[0]) {
+        return ds_host_fail(in->host, DS_E_PARAM, "parameters scene and fill: give only one of them");
+    }
+    if (filling.path[0]) {
+        return mpm_setup_fill(&p->setup, &filling, in->host);
     }
     scene_file *file =
         path[0] ? scene_file_read(path) : scene_file_parse(own_scene, strlen(own_scene), "own scene", "");
-    in->status = mpm_setup_read(&p->setup, file, in->host);
+    return mpm_setup_read(&p->setup, file, in->host);
+}
+
+static void read_particles(void *self, ds_param_reader *in)
+{
+    particles *p = self;
+    in->status = read_setup(p, in);
     mpm_choices choices = p->setup.choices;
     p->env.outline = ds_param_int(in, "outline") == 1;
     mpm_scene_choices(in, &choices);

@@ -115,6 +115,15 @@ const ds_param *const mpm_scene_params[] = {
     DS_REAL("weight_density", "-1", -1, 1e6, "", "Weight of the density loss; -1 = the scene's."),
     DS_REAL("weight_sdf", "-1", -1, 1e6, "", "Weight of the distance field loss; -1 = the scene's."),
     DS_REAL("weight_contact", "-1", -1, 1e6, "", "Weight of the contact loss; -1 = the scene's."),
+    DS_PATH("fill", "",
+            "In place of a scene, a body alone: the points of a .ply file, or points inside a closed mesh; "
+            "`dshost "
+            "target` uses it.",
+            .flags = DS_PARAM_ADVANCED),
+    DS_REAL("fill_scale", "1", 1e-9, 1e9, "", "Factor of the lengths of the file `fill`.",
+            .flags = DS_PARAM_ADVANCED),
+    DS_LIST("fill_center", "0.5,0,0.5", -10, 10, 3, "m", "Where the origin of the file `fill` is placed.",
+            .flags = DS_PARAM_ADVANCED),
     DS_BOOL("outline", "false", "The scene of an episode also shows the bounds of the tools, as lines.",
             .flags = DS_PARAM_ADVANCED),
     COMMON_PARAMS,

@@ -202,6 +202,24 @@ static void read_points(reader *r, const scene_section *s, mpm_body *body)
 }
 
 /* Fills the inside of a mesh with points, drawn in the box around it. */
+static void draw_inside(ds_memory *memory, const surface *inside, uint32_t count, uint32_t seed,
+                        mpm_body *body)
+{
+    double *points = ds_memory_doubles(memory, 3 * (size_t)count);
+    mpm_rng rng;
+    mpm_rng_seed(&rng, seed);
+    for (uint32_t p = 0; points && p < count;) {
+        double *x = points + 3 * (size_t)p;
+        for (int d = 0; d < 3; d++) {
+            x[d] = inside->low[d] + mpm_rng_uniform(&rng) * (inside->high[d] - inside->low[d]);
+        }
+        p += surface_inside(inside, x);
+    }
+    body->points = points;
+    body->count = points ? count : 0;
+}
+
+/* The same as a scene file wants it. */
 static void fill_mesh(reader *r, const scene_section *s, mpm_body *body)
 {
     surface inside;
@@ -217,18 +235,10 @@ static void fill_mesh(reader *r, const scene_section *s, mpm_body *body)
         scene_fail(r->f, s, "per_volume", "that makes %.0f particles: use 1 to %d per body", wanted,
                    MOST_PARTICLES);
     }
-    double *points = scene_failed(r->f) ? NULL : ds_memory_doubles(&r->setup->memory, 3 * (size_t)wanted);
-    mpm_rng rng;
-    mpm_rng_seed(&rng, scene_whole(r->f, s, "seed", 0, UINT32_MAX, 0));
-    for (uint32_t p = 0; points && p < (uint32_t)wanted;) {
-        double *x = points + 3 * (size_t)p;
-        for (int d = 0; d < 3; d++) {
-            x[d] = inside.low[d] + mpm_rng_uniform(&rng) * (inside.high[d] - inside.low[d]);
-        }
-        p += surface_inside(&inside, x);
+    const uint32_t seed = scene_whole(r->f, s, "seed", 0, UINT32_MAX, 0);
+    if (!scene_failed(r->f)) {
+        draw_inside(&r->setup->memory, &inside, (uint32_t)wanted, seed, body);
     }
-    body->points = points;
-    body->count = points ? (uint32_t)wanted : 0;
     surface_free(&inside);
 }
 
@@ -722,6 +732,80 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
         return ds_host_fail(host, DS_E_NOMEM, "no memory for the scene");
     }
     return scene_failed(file) ? ds_host_fail(host, DS_E_DATA, "%s", scene_error(file)) : DS_OK;
+}
+
+/* ---- a body alone ---- */
+
+/* Points of a .ply file without faces, or points inside a closed mesh; `error` receives what is wrong. */
+static bool fill(mpm_setup *setup, const mpm_filling *filling, mpm_body *body, char error[SURFACE_ERROR])
+{
+    surface inside;
+    fem_mesh mesh;
+    if (ends_with(filling->path, ".ply")) {
+        if (fem_read_points(&mesh, filling->path, error) != 0) {
+            return false;
+        }
+        if (mesh.triangles == 0 && mesh.points <= MOST_PARTICLES) {
+            double *points = ds_memory_doubles(&setup->memory, 3 * mesh.points + 1);
+            for (size_t i = 0; points && i < 3 * mesh.points; i++) {
+                points[i] = mesh.point[i] * filling->scale;
+            }
+            body->points = points;
+            body->count = points ? (uint32_t)mesh.points : 0;
+        }
+        const bool done = mesh.triangles == 0, many = mesh.points > MOST_PARTICLES;
+        const size_t count = mesh.points;
+        fem_mesh_free(&mesh);
+        if (done && many) {
+            snprintf(error, SURFACE_ERROR, "%.200s: %zu points: use at most %d", filling->path, count,
+                     MOST_PARTICLES);
+        }
+        if (done) {
+            return !many;
+        }
+    }
+    if (surface_read(&inside, filling->path, filling->scale, error) != 0) {
+        return false;
+    }
+    draw_inside(&setup->memory, &inside, filling->count, 0, body);
+    surface_free(&inside);
+    return true;
+}
+
+ds_status mpm_setup_fill(mpm_setup *setup, const mpm_filling *filling, const ds_host *host)
+{
+    mpm_scene *scene = &setup->task.scene;
+    mpm_body *body = &scene->bodies[0];
+    char error[SURFACE_ERROR] = "";
+    double low[3], high[3];
+    scene->gravity[1] = -1.0;
+    scene->youngs_modulus = 5000.0;
+    scene->poisson_ratio = 0.2;
+    scene->yield_stress = 50.0;
+    scene->n_bodies = 1;
+    scene->n_tools = 1;
+    scene->tools[0] = (mpm_tool)MPM_MOVED_BALL(0.01, 0.0, 0.9, 0.9, 0.9);
+    body->shape = MPM_BODY_POINTS;
+    body->rotation[0] = 1.0;
+    memcpy(body->center, filling->center, sizeof body->center);
+    setup->choices = (mpm_choices){.variant = 1, .steps = 1, .segments = 1, .loss = MPM_LOSS_FINAL};
+    if (!fill(setup, filling, body, error)) {
+        return ds_host_fail(host, DS_E_DATA, "fill: %s", error);
+    }
+    if (setup->memory.failed) {
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for the particles");
+    }
+    box_of(body, low, high);
+    for (int d = 0; d < 3; d++) {
+        if (!(low[d] >= 0.0) || !(high[d] <= 1.0)) {
+            return ds_host_fail(
+                host, DS_E_DATA,
+                "fill: %.200s reaches from %.4g to %.4g along %c, the grid from 0 to 1: change "
+                "its scale or its centre",
+                filling->path, low[d], high[d], "xyz"[d]);
+        }
+    }
+    return DS_OK;
 }
 
 void mpm_setup_free(mpm_setup *setup)

@@ -20,6 +20,16 @@ typedef struct mpm_setup {
  * memory), and owns it. A target file that is missing beside the scene is looked for among the data of the
  * plugins. Reports the first mistake to the host, with file and line. */
 ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host);
+/* What fills a scene of one body: the points of a .ply file, or `count` points inside a closed mesh. */
+typedef struct mpm_filling {
+    const char *path;
+    double scale, center[3]; /* where the file's origin goes */
+    uint32_t count;
+} mpm_filling;
+
+/* Fills a setup of zeros with this body alone, for programs that want its particles: an episode of one step,
+ * with a small tool that does not move. Reports failures to the host. */
+ds_status mpm_setup_fill(mpm_setup *setup, const mpm_filling *filling, const ds_host *host);
 void mpm_setup_free(mpm_setup *setup);
 
 #endif
