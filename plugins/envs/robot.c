@@ -742,17 +742,23 @@ static void bodies_of_robot(void *self, ds_scene_kit *s)
             s->info.ground = h->rotation[8] > 0.999 ? h->at[2] : s->info.ground;
             continue;
         }
-        if (h->form > TREE_CYLINDER || !h->visible) {
+        if (!h->visible) {
             continue;
         }
-        double numbers[4] = {h->size[0], h->size[1], h->size[2], 0};
+        const tree_mesh *mesh = h->form == TREE_MESH ? h->drawn : NULL;
+        double numbers[4] = {mesh ? 0 : h->size[0], mesh ? 0 : h->size[1], mesh ? 0 : h->size[2], 0};
         if (h->form != TREE_BOX) {
             numbers[1] *= 2;
         }
         e->drawn[s->info.bodies] = i;
         uint64_t b = ds_scene_kit_body(
             s, body_name(e, s->info.bodies, h->link < 0 ? "world" : t->link[h->link].name, "b"),
-            kinds[h->form], h->link < 0 ? DS_ROLE_FIXED : DS_ROLE_MATERIAL, 1, numbers);
+            mesh ? DS_BODY_MESH : kinds[h->form], h->link < 0 ? DS_ROLE_FIXED : DS_ROLE_MATERIAL,
+            mesh ? (uint64_t)mesh->points : 1, numbers);
+        if (mesh) {
+            ds_scene_kit_at(s, b)->index = mesh->triangle;
+            ds_scene_kit_at(s, b)->index_count = 3 * (uint64_t)mesh->triangles;
+        }
         ds_scene_kit_at(s, b)->variety = h->link < 0 ? 0 : (uint32_t)h->link % 4;
         size = fmax(size, 0.3 * h->size[0]);
     }
@@ -799,6 +805,18 @@ static void place_robot(const void *self, uint64_t k, uint64_t b, double *out)
     const tree_shape *h = &t->shape[e->drawn[b]];
     double x[3], v[3], R[9];
     place_state(e, k);
+    if (h->form == TREE_MESH) {
+        for (int i = 0; i < h->drawn->points; i++) {
+            double at[3];
+            mat3_apply(h->rotation, h->drawn->point + 3 * i, at);
+            vec3_add_scaled(at, 1, h->at);
+            tree_point(t, e->work, h->link, at, x, v);
+            out[3 * i] = x[0];
+            out[3 * i + 1] = x[2];
+            out[3 * i + 2] = -x[1];
+        }
+        return;
+    }
     tree_point(t, e->work, h->link, h->at, x, v);
     mat3_mul(tree_rotation(e->work, h->link), h->rotation, R);
     write_pose(x, R, h->form != TREE_BOX, out);

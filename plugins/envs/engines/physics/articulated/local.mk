@@ -4,13 +4,16 @@
 noinst_LTLIBRARIES += %D%/libarticulated.la
 %C%_libarticulated_la_CPPFLAGS = $(AM_CPPFLAGS) $(EXPAT_CFLAGS) $(INIH_CFLAGS)
 %C%_libarticulated_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la $(EXPAT_LIBS) $(INIH_LIBS)
+%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la plugins/envs/engines/physics/fem/libfem.la $(EXPAT_LIBS) $(INIH_LIBS)
 %C%_libarticulated_la_SOURCES = \
+	%D%/hull.c \
+	%D%/hull.h \
 	%D%/mjcf.c \
 	%D%/motion.c \
 	%D%/motion.h \
 	%D%/robot.c \
 	%D%/robot.h \
+	%D%/robot_mesh.c \
 	%D%/robot_parts.c \
 	%D%/robot_parts.h \
 	%D%/task.c \

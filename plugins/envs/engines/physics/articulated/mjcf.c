@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double degree = 3.14159265358979323846 / 180;
 
@@ -19,6 +20,9 @@ typedef struct mjcf {
     const char *mesh_folder;
     int auto_limits;
     int from_geoms; /* masses: 0 = given ones, 1 = of the geoms, 2 = of the geoms where none is given */
+    int need_mass;  /* of the geoms of the present body */
+    int no_contact;
+    double total, least_mass, least_inertia; /* total: -1, or the mass of all bodies */
 } mjcf;
 
 /* ---- attributes with their defaults ---- */
@@ -108,8 +112,8 @@ static void name_of(mjcf *f, const robot_node *n, char to[TREE_NAME])
     }
 }
 
-/* pos and the orientation of a frame. */
-static void frame_of(mjcf *f, const robot_node *n, double at[3], double R[9])
+/* pos and the orientation of an element. */
+static void own_frame(mjcf *f, const robot_node *n, double at[3], double R[9])
 {
     double v[6];
     int given = 0;
@@ -172,6 +176,47 @@ static void frame_of(mjcf *f, const robot_node *n, double at[3], double R[9])
     }
 }
 
+/* Turns a pose in the innermost <frame> around an element into one in its body. */
+static void leave_frames(mjcf *f, const robot_node *n, double at[3], double R[9])
+{
+    for (const robot_node *up = n->parent; up && strcmp(up->name, "frame") == 0; up = up->parent) {
+        double x[3], Q[9], y[3];
+        own_frame(f, up, x, Q);
+        mat3_apply(Q, at, y);
+        for (int k = 0; k < 3; k++) {
+            at[k] = x[k] + y[k];
+        }
+        mat3_mul(Q, R, R);
+    }
+}
+
+static void frame_of(mjcf *f, const robot_node *n, double at[3], double R[9])
+{
+    own_frame(f, n, at, R);
+    leave_frames(f, n, at, R);
+}
+
+/* The element of a body after n, or its first one for NULL, also inside <frame>. */
+static const robot_node *element_after(const robot_node *body, const robot_node *n)
+{
+    const robot_node *next = n ? n->next : body->first;
+    for (;;) {
+        while (next == NULL) {
+            const robot_node *up = n ? n->parent : body;
+            if (up == body) {
+                return NULL;
+            }
+            n = up;
+            next = n->next;
+        }
+        if (strcmp(next->name, "frame") != 0) {
+            return next;
+        }
+        n = next;
+        next = n->first ? n->first : n->next;
+    }
+}
+
 /* ---- geoms ---- */
 
 /* The ends of a solid that is given by fromto: its centre, half length and rotation. */
@@ -197,21 +242,127 @@ static int ends_of(mjcf *f, const robot_node *n, tree_shape *s, double *half)
         axis[0] = 1;
     }
     robot_axis_angle(axis, atan2(sine, d[2]), s->rotation);
+    leave_frames(f, n, s->at, s->rotation);
     return 1;
 }
 
-/* Reads a geom of `link`, whose frame is at `joint` in the body. Adds its mass to `sum`. Returns whether it
- * is a mesh, whose mass is unknown. */
-static int read_geom(mjcf *f, const robot_node *n, int link, const double joint[3], robot_mass *sum)
+/* The asset of this name; its own name or the stem of its file. */
+static const robot_node *find_mesh(mjcf *f, const char *mesh)
+{
+    for (const robot_node *a = robot_child(f->root, "asset"); a; a = robot_next(a, "asset")) {
+        for (const robot_node *m = robot_child(a, "mesh"); m; m = robot_next(m, "mesh")) {
+            const char *file = robot_text(m, "file"), *name = robot_text(m, "name");
+            const char *base = file && strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+            const char *dot = base ? strrchr(base, '.') : NULL;
+            size_t length = dot ? (size_t)(dot - base) : base ? strlen(base) : 0;
+            if (name ? strcmp(name, mesh) == 0
+                     : file && strlen(mesh) == length && strncmp(base, mesh, length) == 0) {
+                return m;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Adds the shape of a geom of type mesh and its mass; -1: none was added. */
+static int read_mesh(mjcf *f, const robot_node *n, const char *mesh, robot_mesh_use *use, double density,
+                     double mass, robot_mass *sum)
+{
+    const robot_node *m = mesh ? find_mesh(f, mesh) : NULL;
+    static const char *const refused[] = {"refpos", NULL};
+    double *point = NULL;
+    if (m == NULL) {
+        robot_fail(f->in, n, "the mesh asset \"%.40s\" is not defined", mesh ? mesh : "");
+        return -1;
+    }
+    const char *inline_points = robot_text(m, "vertex"), *inertia = value_of(f, m, "inertia");
+    use->file = robot_text(m, "file");
+    use->folder = f->mesh_folder;
+    numbers_of(f, m, "scale", 3, 3, use->scale);
+    refuse(f, m, refused, 0);
+    if (inertia && strcmp(inertia, "shell") == 0) {
+        robot_fail(f->in, m, "inertia=\"shell\" is not supported");
+    }
+    if (use->file == NULL && inline_points) {
+        size_t most = strlen(inline_points) / 2 + 2;
+        point = ds_memory_doubles(f->in->m, most);
+        if (point == NULL) {
+            f->in->failed = 2;
+            return -1;
+        }
+        use->point = point;
+        use->points = robot_numbers(f->in, m, "vertex", inline_points, 12, (int)most, point) / 3;
+    } else if (use->file == NULL) {
+        robot_fail(f->in, m, "a mesh needs file or vertex");
+    }
+    return robot_mesh(f->in, n, use, density, mass, sum);
+}
+
+/* Corners of an ellipsoid, for contact and pictures; its mass is exact. */
+static int read_ellipsoid(mjcf *f, const robot_node *n, const double size[3], robot_mesh_use *use,
+                          double density, double mass, robot_mass *sum)
+{
+    enum { RINGS = 5, SIDES = 12, POINTS = RINGS * SIDES + 2 };
+    static const double pi = 3.14159265358979323846;
+    double *point = robot_take(f->in, 3 * (size_t)POINTS, sizeof *point), axis2[3], total = mass, T[9];
+    for (int i = 0; point && i < POINTS; i++) {
+        double polar = i < RINGS * SIDES ? pi * (i / SIDES + 1) / (RINGS + 1)
+                       : i == POINTS - 1 ? pi
+                                         : 0,
+               around = 2 * pi * (i % SIDES) / SIDES;
+        point[3 * i] = size[0] * sin(polar) * cos(around);
+        point[3 * i + 1] = size[1] * sin(polar) * sin(around);
+        point[3 * i + 2] = size[2] * cos(polar);
+    }
+    use->point = point;
+    use->points = point ? POINTS : 0;
+    for (int k = 0; k < 3; k++) {
+        axis2[k] = size[k] * size[k];
+    }
+    if (total < 0) {
+        total = density * 4 / 3 * pi * size[0] * size[1] * size[2];
+    }
+    robot_mass part = {.mass = total, .centre = {use->at[0], use->at[1], use->at[2]}};
+    const double D[9] = {0.2 * total * (axis2[1] + axis2[2]), 0, 0, 0,
+                         0.2 * total * (axis2[0] + axis2[2]), 0, 0, 0,
+                         0.2 * total * (axis2[0] + axis2[1])};
+    mat3_mul(use->rotation, D, T);
+    mat3_mult(T, use->rotation, part.inertia);
+    robot_add_mass(sum, &part);
+    return robot_mesh(f->in, n, use, 0, 0, NULL);
+}
+
+/* What contact and pictures need of a geom. */
+static void read_surface(mjcf *f, const robot_node *n, tree_shape *s)
+{
+    double contype = 1, conaffinity = 1, friction[3] = {1}, group = 0;
+    numbers_of(f, n, "contype", 1, 1, &contype);
+    numbers_of(f, n, "conaffinity", 1, 1, &conaffinity);
+    if (!(contype >= 0 && contype < 2147483648.0 && conaffinity >= 0 && conaffinity < 2147483648.0)) {
+        robot_fail(f->in, n, "contype and conaffinity are integers of at least 0");
+        return;
+    }
+    numbers_of(f, n, "friction", 1, 3, friction);
+    numbers_of(f, n, "group", 1, 1, &group);
+    s->friction = friction[0];
+    s->mask[0] = (unsigned)contype;
+    s->mask[1] = (unsigned)conaffinity;
+    s->collides = !f->no_contact && (s->mask[0] || s->mask[1]);
+    s->visible = group < 3; /* the groups that MuJoCo draws at first */
+}
+
+/* Reads a geom of `link`, whose frame is at `joint` in the body. Adds its mass to `sum`. */
+static void read_geom(mjcf *f, const robot_node *n, int link, const double joint[3], robot_mass *sum)
 {
     static const struct {
         const char *name;
         tree_form form;
         int sizes;
     } types[] = {{"sphere", TREE_SPHERE, 1},     {"capsule", TREE_CAPSULE, 2}, {"box", TREE_BOX, 3},
-                 {"cylinder", TREE_CYLINDER, 2}, {"plane", TREE_PLANE, 0},     {"mesh", TREE_MESH, 0}};
+                 {"cylinder", TREE_CYLINDER, 2}, {"plane", TREE_PLANE, 0},     {"mesh", TREE_MESH, 0},
+                 {"ellipsoid", TREE_MESH, 3}};
     const char *type = value_of(f, n, "type"), *mesh = value_of(f, n, "mesh");
-    double contype = 1, conaffinity = 1, mass = 0, density = 1000, friction[3] = {1}, half = 0;
+    double mass = -1, density = 1000, half = 0, size[3] = {0};
     size_t k = 0;
     type = type ? type : "sphere";
     while (k < sizeof types / sizeof *types && strcmp(types[k].name, type) != 0) {
@@ -219,44 +370,23 @@ static int read_geom(mjcf *f, const robot_node *n, int link, const double joint[
     }
     if (k == sizeof types / sizeof *types) {
         robot_fail(f->in, n, "geom type \"%.40s\" is not supported", type);
-        return 0;
+        return;
     }
-    numbers_of(f, n, "contype", 1, 1, &contype);
-    numbers_of(f, n, "conaffinity", 1, 1, &conaffinity);
-    if (!(contype >= 0 && contype < 2147483648.0 && conaffinity >= 0 && conaffinity < 2147483648.0)) {
-        robot_fail(f->in, n, "contype and conaffinity are integers of at least 0");
-        return 0;
+    if (mesh && strcmp(type, "mesh") != 0) {
+        robot_fail(f->in, n, "a geom of type %s that is fitted to a mesh is not supported", type);
     }
-    if (types[k].form == TREE_MESH) {
-        int collides = contype != 0 || conaffinity != 0;
-        for (const robot_node *a = robot_child(f->root, "asset"); a; a = robot_next(a, "asset")) {
-            for (const robot_node *m = robot_child(a, "mesh"); m && mesh; m = robot_next(m, "mesh")) {
-                const char *file = robot_text(m, "file"), *name = robot_text(m, "name");
-                const char *base = file && strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-                size_t length = base ? strcspn(base, ".") : 0;
-                if (file && (name ? strcmp(name, mesh) == 0
-                                  : strlen(mesh) == length && strncmp(base, mesh, length) == 0)) {
-                    robot_mesh(f->in, n, file, f->mesh_folder, collides);
-                    return 1;
-                }
-            }
-        }
-        robot_fail(f->in, n, "the mesh asset \"%.40s\" is not defined, or has no file", mesh ? mesh : "");
-        return 1;
-    }
-    tree_shape *s = &f->in->out->tree->shape[tree_add_shape(f->in->out->tree, link, types[k].form)];
-    name_of(f, n, s->name);
-    frame_of(f, n, s->at, s->rotation);
-    int ends = ends_of(f, n, s, &half),
+    tree_shape s = {.form = types[k].form};
+    frame_of(f, n, s.at, s.rotation);
+    int ends = ends_of(f, n, &s, &half),
         sizes = ends && types[k].sizes > 1 ? types[k].sizes - 1 : types[k].sizes;
-    double size[3] = {0};
-    if (ends && (types[k].sizes < 2)) {
-        robot_fail(f->in, n, "fromto is for capsules, boxes and cylinders");
+    if (ends && types[k].sizes < 2) {
+        robot_fail(f->in, n, "fromto is for capsules, boxes, cylinders and ellipsoids");
     }
-    if (numbers_of(f, n, "size", sizes, 3, size) < sizes) {
+    if (sizes > 0 && numbers_of(f, n, "size", sizes > 1 && ends ? 1 : sizes, 3, size) < sizes &&
+        !(sizes > 1 && ends)) {
         robot_fail(f->in, n, "size is missing");
     }
-    if (ends && types[k].form == TREE_BOX) {
+    if (ends && types[k].sizes == 3) {
         size[1] = size[0]; /* a box along fromto is square */
     }
     if (ends) {
@@ -266,32 +396,50 @@ static int read_geom(mjcf *f, const robot_node *n, int link, const double joint[
         if (!(size[j] > 0)) {
             robot_fail(f->in, n, "sizes must be above 0");
         }
-        s->size[j] = size[j];
+        s.size[j] = size[j];
     }
-    vec3_add_scaled(s->at, -1, joint);
-    numbers_of(f, n, "friction", 1, 3, friction);
-    s->friction = friction[0];
-    s->mask[0] = (unsigned)contype;
-    s->mask[1] = (unsigned)conaffinity;
-    s->collides = s->mask[0] || s->mask[1];
-    if (s->form == TREE_PLANE) {
-        if (link >= 0) {
-            robot_fail(f->in, n, "a plane is fixed to the world");
-        }
-        return 0;
-    }
-    robot_mass part;
-    double volume = robot_solid(s, 1, &part);
+    vec3_add_scaled(s.at, -1, joint);
     numbers_of(f, n, "density", 1, 1, &density);
-    if (!numbers_of(f, n, "mass", 1, 1, &mass)) {
-        mass = density * volume;
-    }
-    if (!(mass >= 0)) {
+    if (numbers_of(f, n, "mass", 1, 1, &mass) && !(mass >= 0)) {
         robot_fail(f->in, n, "its mass is negative (%g kg)", mass);
     }
-    robot_solid(s, mass, &part);
-    robot_add_mass(sum, &part);
-    return 0;
+    if (choice_of(f, n, "shellinertia", 0)) {
+        robot_fail(f->in, n, "shellinertia is not supported");
+    }
+    if (f->in->failed) {
+        return;
+    }
+    int added = -1;
+    if (s.form == TREE_MESH) {
+        robot_mesh_use use = {.link = link, .scale = {1, 1, 1}, .collides = 1, .visible = 1};
+        memcpy(use.at, s.at, sizeof use.at);
+        memcpy(use.rotation, s.rotation, sizeof use.rotation);
+        read_surface(f, n, &s);
+        use.collides = s.collides;
+        added = types[k].sizes ? read_ellipsoid(f, n, size, &use, density, mass, sum)
+                               : read_mesh(f, n, mesh, &use, density, mass, f->need_mass ? sum : NULL);
+    } else {
+        added = tree_add_shape(f->in->out->tree, link, s.form);
+        tree_shape *to = &f->in->out->tree->shape[added];
+        memcpy(to->at, s.at, sizeof to->at);
+        memcpy(to->rotation, s.rotation, sizeof to->rotation);
+        memcpy(to->size, s.size, sizeof to->size);
+    }
+    if (added < 0 || f->in->failed) {
+        return;
+    }
+    tree_shape *to = &f->in->out->tree->shape[added];
+    name_of(f, n, to->name);
+    read_surface(f, n, to);
+    if (s.form == TREE_PLANE && link >= 0) {
+        robot_fail(f->in, n, "a plane is fixed to the world");
+    }
+    if (s.form != TREE_PLANE && s.form != TREE_MESH) {
+        robot_mass part;
+        double volume = robot_solid(to, 1, &part);
+        robot_solid(to, mass >= 0 ? mass : density * volume, &part);
+        robot_add_mass(sum, &part);
+    }
 }
 
 /* ---- bodies ---- */
@@ -324,8 +472,7 @@ static void read_inertial(mjcf *f, const robot_node *n, int link, const double j
 static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[3], const double R[9],
                       const double *before, double anchor[3])
 {
-    static const char *const refused[] = {"frictionloss", "margin", NULL}, *const springs[] = {"stiffness",
-                                                                                               NULL};
+    static const char *const refused[] = {"frictionloss", NULL}, *const springs[] = {"stiffness", NULL};
     static const char *const types[] = {"hinge", "slide", "ball", "free"};
     static const tree_joint kinds[] = {TREE_REVOLUTE, TREE_PRISMATIC, TREE_SPHERICAL, TREE_FREE};
     tree *t = f->in->out->tree;
@@ -365,7 +512,10 @@ static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[
         }
         memcpy(t->start + l->q + 3, q, sizeof q);
     } else {
+        double unused[9];
         numbers_of(f, n, "pos", 3, 3, anchor);
+        mat3_identity(unused);
+        leave_frames(f, n, anchor, unused);
         if (before) {
             for (int j = 0; j < 3; j++) {
                 l->offset[j] = anchor[j] - before[j];
@@ -391,7 +541,10 @@ static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[
         if (!robot_normalise(axis)) {
             robot_fail(f->in, n, "the axis has no length");
         }
-        memcpy(l->axis, axis, sizeof axis);
+        double unused[3] = {0}, Q[9];
+        mat3_identity(Q);
+        leave_frames(f, n, unused, Q);
+        mat3_apply(Q, axis, l->axis);
         numbers_of(f, n, "ref", 1, 1, &zero);
         numbers_of(f, n, "stiffness", 1, 1, &number[TREE_SPRING]);
         numbers_of(f, n, "springref", 1, 1, &number[TREE_REST]);
@@ -437,7 +590,7 @@ static void read_body(mjcf *f, const robot_node *body, int parent, int world, co
     static const char *const refused[] = {"gravcomp", NULL};
     tree *t = f->in->out->tree;
     double at[3] = {0}, R[9], joint[3] = {0}, next[3];
-    int link = parent, joints = 0, meshes = 0, inertial = 0;
+    int link = parent, joints = 0, inertial = 0;
     robot_mass sum = {0};
     if (!world) {
         frame_of(f, body, at, R);
@@ -446,7 +599,8 @@ static void read_body(mjcf *f, const robot_node *body, int parent, int world, co
         if (choice_of(f, body, "mocap", 0)) {
             robot_fail(f->in, body, "bodies that are moved from outside (mocap) are not supported");
         }
-        for (const robot_node *n = body->first; n && !f->in->failed; n = n->next) {
+        for (const robot_node *n = element_after(body, NULL); n && !f->in->failed;
+             n = element_after(body, n)) {
             if (is_joint(n)) {
                 link = read_joint(f, n, link, at, R, joints ? joint : NULL, next);
                 memcpy(joint, next, sizeof joint);
@@ -465,13 +619,17 @@ static void read_body(mjcf *f, const robot_node *body, int parent, int world, co
         }
         name_of(f, body, t->link[link].name);
     }
-    for (const robot_node *n = body->first; n && !f->in->failed; n = n->next) {
+    for (const robot_node *n = element_after(body, NULL); n; n = element_after(body, n)) {
+        inertial = inertial || strcmp(n->name, "inertial") == 0;
+    }
+    int use_geoms = !world && (f->from_geoms == 1 || (f->from_geoms == 2 && !inertial));
+    for (const robot_node *n = element_after(body, NULL); n && !f->in->failed; n = element_after(body, n)) {
+        f->need_mass = use_geoms;
         if (strcmp(n->name, "geom") == 0) {
-            meshes += read_geom(f, n, link, joint, &sum);
+            read_geom(f, n, link, joint, &sum);
         } else if (strcmp(n->name, "site") == 0) {
             read_site(f, n, link, joint);
         } else if (strcmp(n->name, "inertial") == 0 && !world) {
-            inertial = 1;
             if (f->from_geoms != 1) {
                 read_inertial(f, n, link, joint);
             }
@@ -480,15 +638,13 @@ static void read_body(mjcf *f, const robot_node *body, int parent, int world, co
             robot_fail(f->in, n, "this element is not supported");
         }
     }
-    int use_geoms = !world && (f->from_geoms == 1 || (f->from_geoms == 2 && !inertial));
-    if (use_geoms && meshes && !f->in->failed) {
-        robot_fail(f->in, body, "the mass of a mesh is unknown: give the body <inertial>");
-    }
     if (use_geoms && !f->in->failed) {
         robot_set_mass(f->in, body, link, &sum);
     }
-    for (const robot_node *n = robot_child(body, "body"); n && !f->in->failed; n = robot_next(n, "body")) {
-        read_body(f, n, link, 0, joint);
+    for (const robot_node *n = element_after(body, NULL); n && !f->in->failed; n = element_after(body, n)) {
+        if (strcmp(n->name, "body") == 0) {
+            read_body(f, n, link, 0, joint);
+        }
     }
 }
 
@@ -519,15 +675,44 @@ static void read_compiler(mjcf *f, const robot_node *n)
     f->from_geoms = choice_of(f, n, "inertiafromgeom", f->from_geoms);
     text = robot_text(n, "meshdir") ? robot_text(n, "meshdir") : robot_text(n, "assetdir");
     f->mesh_folder = text ? text : f->mesh_folder;
-    static const char *const refused[] = {"boundmass", "boundinertia", NULL}, *const total[] = {
-                                                                                  "settotalmass", NULL};
-    refuse(f, n, refused, 0);
-    refuse(f, n, total, -1);
+    robot_values(f->in, n, "settotalmass", 1, &f->total);
+    robot_values(f->in, n, "boundmass", 1, &f->least_mass);
+    robot_values(f->in, n, "boundinertia", 1, &f->least_inertia);
+    if (choice_of(f, n, "balanceinertia", 0) || choice_of(f, n, "fitaabb", 0)) {
+        robot_fail(f->in, n, "balanceinertia and fitaabb are not supported");
+    }
+}
+
+/* Lower bounds of masses and moments of inertia, and the total mass. */
+static void bound_masses(mjcf *f)
+{
+    tree *t = f->in->out->tree;
+    double sum = 0;
+    for (int i = 0; i < t->links; i++) {
+        tree_link *l = &t->link[i];
+        int last = 1; /* of the links of a body, whose others have no mass */
+        for (int j = i + 1; j < t->links && l->name[0] == '\0'; j++) {
+            last = last && t->link[j].parent != i;
+        }
+        if (last) {
+            l->mass = fmax(l->mass, f->least_mass);
+            for (int k = 0; k < 9; k += 4) {
+                l->inertia[k] = fmax(l->inertia[k], f->least_inertia);
+            }
+        }
+        sum += l->mass;
+    }
+    for (int i = 0; i < t->links && f->total > 0 && sum > 0; i++) {
+        t->link[i].mass *= f->total / sum;
+        for (int k = 0; k < 9; k++) {
+            t->link[i].inertia[k] *= f->total / sum;
+        }
+    }
 }
 
 static void read_option(mjcf *f, const robot_node *n)
 {
-    static const char *const refused[] = {"density", "viscosity", "o_margin", NULL};
+    static const char *const refused[] = {"density", "viscosity", NULL};
     tree *t = f->in->out->tree;
     double wind[3] = {0};
     robot_values(f->in, n, "gravity", 3, t->number + TREE_GRAVITY);
@@ -537,28 +722,59 @@ static void read_option(mjcf *f, const robot_node *n)
     robot_values(f->in, n, "wind", 3, wind);
     refuse(f, n, refused, 0);
     for (const robot_node *c = robot_child(n, "flag"); c; c = robot_next(c, "flag")) {
-        static const char *const flags[] = {"gravity", "contact", "passive", "limit", "actuation", NULL};
+        static const char *const flags[] = {"passive", "limit", "actuation", NULL};
+        const char *gravity = robot_text(c, "gravity"), *contact = robot_text(c, "contact");
         for (int k = 0; flags[k]; k++) {
             const char *text = robot_text(c, flags[k]);
             if (text && strcmp(text, "enable") != 0) {
                 robot_fail(f->in, c, "the flag %s=\"%.20s\" is not supported", flags[k], text);
             }
         }
+        if (gravity && strcmp(gravity, "disable") == 0) {
+            memset(t->number + TREE_GRAVITY, 0, 3 * sizeof *t->number);
+        }
+        f->no_contact = contact && strcmp(contact, "disable") == 0;
     }
+}
+
+/* gain and bias of a general actuator: force = gear (gain u + bias . (1, length, velocity)). */
+static void read_general(mjcf *f, const robot_node *n, double *gain, double *stiffness, double *damping)
+{
+    const char *dynamics = value_of(f, n, "dyntype"), *gains = value_of(f, n, "gaintype"),
+               *biases = value_of(f, n, "biastype");
+    double gainprm[10] = {1}, biasprm[10] = {0};
+    numbers_of(f, n, "gainprm", 1, 10, gainprm);
+    numbers_of(f, n, "biasprm", 1, 10, biasprm);
+    int affine = biases && strcmp(biases, "affine") == 0;
+    if (dynamics && strcmp(dynamics, "none") != 0) {
+        robot_fail(f->in, n, "dyntype=\"%.20s\": only none is supported", dynamics);
+    } else if (gains && strcmp(gains, "fixed") != 0) {
+        robot_fail(f->in, n, "gaintype=\"%.20s\": only fixed is supported", gains);
+    } else if (biases && !affine && strcmp(biases, "none") != 0) {
+        robot_fail(f->in, n, "biastype=\"%.20s\": use none or affine", biases);
+    } else if (affine && (biasprm[0] != 0 || biasprm[1] > 0 || biasprm[2] > 0)) {
+        robot_fail(f->in, n, "biasprm must be 0 and two numbers that are not positive");
+    } else if (affine && biasprm[1] != 0 && fabs(gainprm[0] + biasprm[1]) > 1e-6 * fabs(biasprm[1])) {
+        robot_fail(f->in, n,
+                   "a servo whose gain differs from its stiffness (gainprm, biasprm) is not supported");
+    }
+    *gain = gainprm[0];
+    *stiffness = affine ? -biasprm[1] : 0;
+    *damping = affine ? -biasprm[2] : 0;
 }
 
 static void read_actuator(mjcf *f, const robot_node *n)
 {
-    static const char *const kinds[] = {"motor", "position", "velocity"};
+    static const char *const kinds[] = {"motor", "position", "velocity", "general", NULL};
     static const char *const other[] = {"tendon",        "site",       "body", "cranksite",
                                         "jointinparent", "slidersite", NULL};
-    static const char *const refused[] = {"dampratio", "timeconst", "inheritrange", NULL};
+    static const char *const refused[] = {"dampratio", "timeconst", NULL};
     robot *r = f->in->out;
     robot_actuator *a = &r->actuator[r->actuators];
     const char *joint = value_of(f, n, "joint");
-    double gear[6] = {1}, range[2], gain = 1, rate_gain = 0;
+    double gear[6] = {1}, range[2], gain = 1, stiffness = 0, damping = 0, inherit = 0;
     int kind = 0;
-    while (kind < 3 && strcmp(n->name, kinds[kind]) != 0) {
+    while (kinds[kind] && strcmp(n->name, kinds[kind]) != 0) {
         kind++;
     }
     for (int k = 0; other[k]; k++) {
@@ -566,10 +782,10 @@ static void read_actuator(mjcf *f, const robot_node *n)
             robot_fail(f->in, n, "it drives a %s: only joints are supported", other[k]);
         }
     }
-    if (kind == 3 || joint == NULL) {
+    if (!kinds[kind] || joint == NULL) {
         robot_fail(f->in, n,
-                   kind == 3 ? "this actuator is not supported: use motor, position or velocity"
-                             : "the attribute joint is missing");
+                   kinds[kind] ? "the attribute joint is missing"
+                               : "this actuator is not supported: use motor, position, velocity or general");
         return;
     }
     refuse(f, n, refused, 0);
@@ -578,6 +794,17 @@ static void read_actuator(mjcf *f, const robot_node *n)
         robot_fail(f->in, n, "joint \"%.60s\" %s", joint,
                    link < 0 ? "does not exist" : "is not a hinge or slide");
         return;
+    }
+    if (kind == 1) {
+        numbers_of(f, n, "kp", 1, 1, &gain);
+        numbers_of(f, n, "kv", 1, 1, &damping);
+        stiffness = gain;
+    } else if (kind == 2) {
+        numbers_of(f, n, "kv", 1, 1, &gain);
+        damping = gain;
+    } else if (kind == 3) {
+        read_general(f, n, &gain, &stiffness, &damping);
+        kind = stiffness > 0;
     }
     *a = (robot_actuator){.link = link, .kind = kind, .lower = -INFINITY, .upper = INFINITY};
     name_of(f, n, a->name);
@@ -589,6 +816,13 @@ static void read_actuator(mjcf *f, const robot_node *n)
         robot_fail(f->in, n, "gear is 0");
     }
     int given = numbers_of(f, n, "ctrlrange", 2, 2, range);
+    if (numbers_of(f, n, "inheritrange", 1, 1, &inherit) && inherit > 0 && !given) {
+        const tree *t = r->tree;
+        double lower = t->lower[t->link[link].v], upper = t->upper[t->link[link].v];
+        given = isfinite(lower) && isfinite(upper);
+        range[0] = 0.5 * (upper + lower - inherit * (upper - lower));
+        range[1] = 0.5 * (upper + lower + inherit * (upper - lower));
+    }
     if (choice_of(f, n, "ctrllimited", f->auto_limits && given)) {
         if (!given || !(range[0] < range[1])) {
             robot_fail(f->in, n, "ctrlrange must go from a lower to a higher value");
@@ -597,13 +831,22 @@ static void read_actuator(mjcf *f, const robot_node *n)
         a->lower = range[0];
         a->upper = range[1];
     }
-    numbers_of(f, n, "kp", 1, 1, &gain);
-    rate_gain = kind == 2 ? 1 : 0;
-    numbers_of(f, n, "kv", 1, 1, &rate_gain);
-    a->gear = gear[0];
-    a->gain = kind == 1 ? gain * gear[0] * gear[0] : 0;
-    a->rate_gain = kind >= 1 ? rate_gain * gear[0] * gear[0] : 0;
+    a->gear = gear[0] * (kind == 0 ? gain : 1);
+    a->gain = stiffness * gear[0] * gear[0];
+    a->rate_gain = damping * gear[0] * gear[0];
     r->actuators++;
+}
+
+/* Tendons that only measure a length are left out; others are refused. */
+static void read_tendon(mjcf *f, const robot_node *n)
+{
+    static const char *const forces[] = {"stiffness", "damping", "frictionloss", "armature", "range", NULL};
+    for (int k = 0; forces[k]; k++) {
+        const char *text = value_of(f, n, forces[k]);
+        if (text && strspn(text, "0. \t") != strlen(text)) {
+            robot_fail(f->in, n, "a tendon that acts on the robot (%s) is not supported", forces[k]);
+        }
+    }
 }
 
 static double *list_of(mjcf *f, const robot_node *n, const char *attribute, int count)
@@ -651,7 +894,7 @@ static void read_exclusion(mjcf *f, const robot_node *n)
     for (int k = 0; k < 2; k++) {
         const char *name = robot_text(n, names[k]);
         int link = name ? tree_find_link(t, name) : -1;
-        if (link < 0) {
+        if (link < 0 && !(name && strcmp(name, "world") == 0)) {
             robot_fail(f->in, n, "%s=\"%.40s\" does not exist", names[k], name ? name : "");
             return;
         }
@@ -668,12 +911,69 @@ static int one_of(const char *name, const char *const *list)
     return *list != NULL;
 }
 
+static void include_below(robot_reader *in, robot_node *n, int depth)
+{
+    const char *slash = strrchr(in->file, '/');
+    robot_node *before = NULL;
+    for (robot_node *c = n->first; c && !in->failed; c = c->next) {
+        const char *file = robot_text(c, "file"), *own = in->file;
+        if (strcmp(c->name, "include") != 0) {
+            include_below(in, c, depth);
+            before = c;
+            continue;
+        }
+        char *path = file ? robot_take(in, ROBOT_PATH, 1) : NULL;
+        if (path == NULL) {
+            robot_fail(in, c, "the attribute file is missing");
+            return;
+        }
+        snprintf(path, ROBOT_PATH, "%.*s%s", slash && *file != '/' ? (int)(slash - own) + 1 : 0, own, file);
+        if (depth == 0) {
+            robot_fail(in, c, "files include each other: \"%.100s\"", file);
+            return;
+        }
+        if (access(path, R_OK) != 0) {
+            robot_fail(in, c, "the file \"%.200s\" does not exist or cannot be read", file);
+            return;
+        }
+        in->file = path;
+        robot_node *other = robot_elements_of(in, path);
+        in->file = own;
+        if (other == NULL) {
+            return;
+        }
+        include_below(in, other, depth - 1);
+        for (robot_node *o = other->first; o; o = o->next) {
+            o->parent = n;
+        }
+        /* The list: before, other->first .. other->last, c->next. */
+        robot_node *first = other->first ? other->first : c->next;
+        *(before ? &before->next : &n->first) = first;
+        if (other->first) {
+            other->last->next = c->next;
+            before = other->last;
+        }
+        n->last = n->last == c ? before : n->last;
+    }
+}
+
+void robot_include(robot_reader *in, robot_node *root)
+{
+    include_below(in, root, 10);
+}
+
 void robot_from_mjcf(robot_reader *in, const robot_node *root)
 {
     static const char *const known[] = {"compiler", "option",   "size",    "visual",    "statistic",
                                         "default",  "asset",    "custom",  "worldbody", "actuator",
-                                        "sensor",   "keyframe", "contact", NULL};
-    mjcf f = {.in = in, .root = root, .angle = degree, .sequence = "xyz", .auto_limits = 1, .from_geoms = 2};
+                                        "sensor",   "keyframe", "contact", "tendon",    NULL};
+    mjcf f = {.in = in,
+              .root = root,
+              .angle = degree,
+              .sequence = "xyz",
+              .auto_limits = 1,
+              .from_geoms = 2,
+              .total = -1};
     const double origin[3] = {0};
     for (const robot_node *n = root->first; n && !in->failed; n = n->next) {
         if (!one_of(n->name, known)) {
@@ -688,10 +988,15 @@ void robot_from_mjcf(robot_reader *in, const robot_node *root)
          n = robot_next(n, "worldbody")) {
         read_body(&f, n, -1, 1, origin);
     }
+    if (!in->failed) {
+        bound_masses(&f);
+    }
     for (const robot_node *n = root->first; n && !in->failed; n = n->next) {
         for (const robot_node *c = n->first; c && !in->failed; c = c->next) {
             if (strcmp(n->name, "actuator") == 0) {
                 read_actuator(&f, c);
+            } else if (strcmp(n->name, "tendon") == 0) {
+                read_tendon(&f, c);
             } else if (strcmp(n->name, "contact") == 0 && strcmp(c->name, "exclude") == 0) {
                 read_exclusion(&f, c);
             } else if (strcmp(n->name, "contact") == 0) {

@@ -2,12 +2,9 @@
 /* robot.c - reads a robot from a file and checks that it can move (robot.h). */
 #include "engines/physics/articulated/robot.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { MOST_BYTES = 64 << 20 };
 
 /* What a loaded model must have: some motion, and inertia for each joint. */
 static void check(robot_reader *in)
@@ -54,28 +51,24 @@ static void check(robot_reader *in)
     }
 }
 
-int robot_parse(ds_memory *m, const char *data, size_t size, const char *name, const robot_options *options,
-                robot *out, char error[ROBOT_ERROR])
+static int read_elements(robot_reader *in, robot_node *root)
 {
-    robot_reader in = {.m = m, .out = out, .options = options, .file = name, .error = error};
-    memset(out, 0, sizeof *out);
-    error[0] = '\0';
-    if (size > MOST_BYTES) {
-        robot_fail(&in, NULL, "the file has more than %d bytes", MOST_BYTES);
-        return in.failed;
+    robot *out = in->out;
+    ds_memory *m = in->m;
+    if (root != NULL && strcmp(root->name, "mujoco") == 0) {
+        robot_include(in, root);
     }
-    const robot_node *root = robot_elements(&in, data, size);
-    if (root != NULL) {
+    if (root != NULL && !in->failed) {
         /* A joint element of MJCF or a planar joint needs up to three links. */
-        out->tree = tree_create(m, 3 * in.nodes + 4);
-        out->actuator = robot_take(&in, (size_t)in.nodes, sizeof *out->actuator);
-        out->key = robot_take(&in, (size_t)in.nodes, sizeof *out->key);
+        out->tree = tree_create(m, 3 * in->nodes + 4);
+        out->actuator = robot_take(in, (size_t)in->nodes, sizeof *out->actuator);
+        out->key = robot_take(in, (size_t)in->nodes, sizeof *out->key);
         for (int k = 0; k < TREE_JOINT_NUMBERS; k++) {
-            in.joint[k] = robot_take(&in, 18 * ((size_t)in.nodes + 2), sizeof(double));
+            in->joint[k] = robot_take(in, 18 * ((size_t)in->nodes + 2), sizeof(double));
         }
-        in.failed = m->failed ? 2 : 0;
+        in->failed = m->failed ? 2 : 0;
     }
-    if (!in.failed) {
+    if (!in->failed) {
         tree *t = out->tree;
         t->number[TREE_GRAVITY + 2] = -9.81;
         t->number[TREE_STIFFNESS] = 2e4;
@@ -84,53 +77,36 @@ int robot_parse(ds_memory *m, const char *data, size_t size, const char *name, c
         t->number[TREE_LIMIT_STIFFNESS] = 500;
         t->number[TREE_LIMIT_DAMPING] = 5;
         if (strcmp(root->name, "robot") == 0) {
-            robot_from_urdf(&in, root);
+            robot_from_urdf(in, root);
         } else if (strcmp(root->name, "mujoco") == 0) {
-            robot_from_mjcf(&in, root);
+            robot_from_mjcf(in, root);
         } else {
-            robot_fail(&in, root, "the first element must be <robot> (URDF) or <mujoco> (MJCF)");
+            robot_fail(in, root, "the first element must be <robot> (URDF) or <mujoco> (MJCF)");
         }
     }
-    if (!in.failed) {
-        check(&in);
+    if (!in->failed) {
+        check(in);
     }
-    if (in.failed == 2) {
-        snprintf(error, ROBOT_ERROR, "%.200s: out of memory", name);
+    if (in->failed == 2) {
+        snprintf(in->error, ROBOT_ERROR, "%.200s: out of memory", in->file);
     }
-    return in.failed;
+    return in->failed;
+}
+
+int robot_parse(ds_memory *m, const char *data, size_t size, const char *name, const robot_options *options,
+                robot *out, char error[ROBOT_ERROR])
+{
+    robot_reader in = {.m = m, .out = out, .options = options, .file = name, .error = error};
+    memset(out, 0, sizeof *out);
+    error[0] = '\0';
+    return read_elements(&in, robot_elements(&in, data, size));
 }
 
 int robot_read(ds_memory *m, const char *path, const robot_options *options, robot *out,
                char error[ROBOT_ERROR])
 {
-    FILE *f = fopen(path, "rb");
-    char *data = NULL;
-    size_t size = 0, room = 0, got = 0;
-    int failed = f == NULL;
-    if (failed) {
-        snprintf(error, ROBOT_ERROR, "%.200s: %s", path, strerror(errno));
-        return 1;
-    }
-    do {
-        size += got;
-        if (size == room) {
-            char *more = room > MOST_BYTES ? NULL : realloc(data, room = room ? 2 * room : 65536);
-            if (more == NULL) {
-                failed = 2;
-                break;
-            }
-            data = more;
-        }
-        got = fread(data + size, 1, room - size, f);
-    } while (got > 0);
-    if (failed) {
-        snprintf(error, ROBOT_ERROR, "%.200s: too large", path);
-    } else if (ferror(f)) {
-        snprintf(error, ROBOT_ERROR, "%.200s: cannot be read: %s", path, strerror(errno));
-        failed = 1;
-    }
-    fclose(f);
-    failed = failed ? failed : robot_parse(m, data, size, path, options, out, error);
-    free(data);
-    return failed;
+    robot_reader in = {.m = m, .out = out, .options = options, .file = path, .error = error};
+    memset(out, 0, sizeof *out);
+    error[0] = '\0';
+    return read_elements(&in, robot_elements_of(&in, path));
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* robot.h - robots from files: URDF and the common part of MJCF.
  *
- * URDF: links with inertial, visual and collision elements of boxes, cylinders, spheres and capsules;
- * joints fixed, revolute, continuous, prismatic, floating at the root, planar (as three joints). MJCF:
- * compiler, option, default classes, bodies, joints, geoms with their mass or density, sites, exclusions,
- * the actuators motor, position and velocity, keyframes. What changes the motion and is not supported is
- * refused by name and line; drawing, sensors and the settings of other contact laws are skipped, and so are
- * joint friction of URDF and the force ranges of actuators. A visual mesh must exist; a mesh that collides
- * is refused. */
+ * URDF: links with inertial, visual and collision elements of boxes, cylinders, spheres, capsules and
+ * meshes; joints fixed, revolute, continuous, prismatic, floating at the root, planar (as three joints).
+ * MJCF: compiler, option, include, default classes, bodies, frames, joints, geoms with their mass or density,
+ * sites, exclusions, the actuators motor, position, velocity and general (servos), keyframes. What changes
+ * the motion and is not supported is refused by name and line; drawing, sensors and the settings of other
+ * contact laws are skipped, and so are joint friction of URDF and the force ranges of actuators. A mesh must
+ * exist; its convex hull collides. */
 #ifndef DS_ENGINES_ARTICULATED_ROBOT_H
 #define DS_ENGINES_ARTICULATED_ROBOT_H
 

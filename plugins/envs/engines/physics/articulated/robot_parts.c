@@ -6,13 +6,14 @@
 #include "engines/kit/algebra/quaternion.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <expat.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MOST_NODES = 20000, MOST_DEPTH = 500 };
+enum { MOST_NODES = 20000, MOST_DEPTH = 500, MOST_BYTES = 64 << 20 };
 
 /* ---- errors ---- */
 
@@ -26,7 +27,7 @@ void robot_fail(robot_reader *in, const robot_node *at, const char *format, ...)
     int n = 0;
     if (at != NULL) {
         const char *name = robot_text(at, "name");
-        n = snprintf(in->error, ROBOT_ERROR, "%.200s:%d: <%.30s%s%.40s%s>: ", in->file, at->line, at->name,
+        n = snprintf(in->error, ROBOT_ERROR, "%.200s:%d: <%.30s%s%.40s%s>: ", at->file, at->line, at->name,
                      name ? " \"" : "", name ? name : "", name ? "\"" : "");
     } else {
         n = snprintf(in->error, ROBOT_ERROR, "%.200s: ", in->file);
@@ -57,6 +58,8 @@ typedef struct builder {
     XML_Parser parser;
     robot_node *root, *open;
     int depth;
+    char *text; /* of the open element */
+    size_t length, room;
 } builder;
 
 static char *copy(robot_reader *in, const char *text)
@@ -85,8 +88,9 @@ static void begin_element(void *self, const char *name, const char **attribute)
     for (size_t k = 0; k < n; k++) {
         list[k] = copy(in, attribute[k]);
     }
-    *node = (robot_node){.name = copy(in, name), .attribute = list, .parent = b->open};
+    *node = (robot_node){.name = copy(in, name), .attribute = list, .file = in->file, .parent = b->open};
     node->line = (int)XML_GetCurrentLineNumber(b->parser);
+    b->length = 0;
     if (in->failed) {
         return;
     }
@@ -111,9 +115,31 @@ static void end_element(void *self, const char *name)
     builder *b = self;
     (void)name;
     if (!b->in->failed && b->open) {
+        if (b->length > 0) {
+            b->text[b->length] = '\0';
+            b->open->text = copy(b->in, b->text);
+            b->length = 0;
+        }
         b->open = b->open->parent;
         b->depth--;
     }
+}
+
+static void add_text(void *self, const char *text, int length)
+{
+    builder *b = self;
+    size_t need = b->length + (size_t)length + 1;
+    if (need > b->room) {
+        char *more = realloc(b->text, 2 * need);
+        if (more == NULL) {
+            b->in->failed = b->in->failed ? b->in->failed : 2;
+            return;
+        }
+        b->text = more;
+        b->room = 2 * need;
+    }
+    memcpy(b->text + b->length, text, (size_t)length);
+    b->length += (size_t)length;
 }
 
 static void refuse_document_type(void *self, const char *name, const char *system, const char *public_id,
@@ -135,13 +161,48 @@ robot_node *robot_elements(robot_reader *in, const char *data, size_t size)
     XML_SetUserData(b.parser, &b);
     XML_SetElementHandler(b.parser, begin_element, end_element);
     XML_SetStartDoctypeDeclHandler(b.parser, refuse_document_type);
+    if (in->keep_text) {
+        XML_SetCharacterDataHandler(b.parser, add_text);
+    }
     if (XML_Parse(b.parser, data, (int)size, 1) != XML_STATUS_OK) {
         const char *why = XML_ErrorString(XML_GetErrorCode(b.parser));
         robot_fail(in, NULL, "line %lu: not valid XML: %s", (unsigned long)XML_GetCurrentLineNumber(b.parser),
                    why ? why : "?");
     }
     XML_ParserFree(b.parser);
+    free(b.text);
     return in->failed ? NULL : b.root;
+}
+
+robot_node *robot_elements_of(robot_reader *in, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *data = NULL;
+    size_t size = 0, room = 0, got = 0;
+    robot_node *root = NULL;
+    if (f == NULL) {
+        robot_fail(in, NULL, "%s", strerror(errno));
+        return NULL;
+    }
+    do {
+        size += got;
+        if (size == room) {
+            char *more = room > MOST_BYTES ? NULL : realloc(data, room = room ? 2 * room : 65536);
+            if (more == NULL) {
+                robot_fail(in, NULL, "too large");
+                break;
+            }
+            data = more;
+        }
+        got = fread(data + size, 1, room - size, f);
+    } while (got > 0);
+    if (!in->failed && ferror(f)) {
+        robot_fail(in, NULL, "cannot be read: %s", strerror(errno));
+    }
+    fclose(f);
+    root = in->failed ? NULL : robot_elements(in, data, size);
+    free(data);
+    return root;
 }
 
 const char *robot_text(const robot_node *n, const char *attribute)
@@ -330,81 +391,26 @@ void robot_add_mass(robot_mass *sum, const robot_mass *part)
 
 void robot_set_mass(robot_reader *in, const robot_node *at, int link, const robot_mass *m)
 {
+    /* Principal moments of which one exceeds the sum of the others belong to no body, but many files have
+     * them; they make a motion, which negative ones do not. */
     const double *I = m->inertia;
-    double trace = I[0] + I[4] + I[8], slack = 1e-6 * trace;
-    /* trace/2 - I must be positive semidefinite: the triangle inequality of principal moments. */
-    double S[9];
-    for (int k = 0; k < 9; k++) {
-        S[k] = (k % 4 == 0 ? 0.5 * trace + slack : 0) - I[k];
+    double trace = I[0] + I[4] + I[8], slack = 1e-6 * fabs(trace) + 1e-15, S[9];
+    memcpy(S, I, sizeof S);
+    for (int k = 0; k < 9; k += 4) {
+        S[k] += slack;
     }
-    int solid = S[0] >= 0 && S[4] >= 0 && S[8] >= 0 && S[0] * S[4] - S[1] * S[3] >= 0 &&
-                S[0] * S[8] - S[2] * S[6] >= 0 && S[4] * S[8] - S[5] * S[7] >= 0 && mat3_det(S) >= 0;
+    int positive = S[0] >= 0 && S[4] >= 0 && S[8] >= 0 && S[0] * S[4] - S[1] * S[3] >= 0 &&
+                   S[0] * S[8] - S[2] * S[6] >= 0 && S[4] * S[8] - S[5] * S[7] >= 0 && mat3_det(S) >= 0;
     if (!(m->mass >= 0) || !isfinite(m->mass)) {
         robot_fail(in, at, "mass %g: use a value of at least 0 kg", m->mass);
-    } else if (!isfinite(trace) || trace < 0 || !solid) {
-        robot_fail(in, at,
-                   "the inertia %g %g %g (xx, yy, zz) is that of no body: principal moments are not negative "
-                   "and none exceeds the sum of the others",
-                   I[0], I[4], I[8]);
+    } else if (!isfinite(trace) || !positive) {
+        robot_fail(in, at, "the inertia %g %g %g (xx, yy, zz) has a negative principal moment", I[0], I[4],
+                   I[8]);
     }
     if (!in->failed) {
         tree_link *l = &in->out->tree->link[link];
         l->mass = m->mass;
         memcpy(l->centre, m->centre, sizeof l->centre);
         memcpy(l->inertia, m->inertia, sizeof l->inertia);
-    }
-}
-
-/* ---- meshes ---- */
-
-static int exists(const char *folder, size_t length, const char *file)
-{
-    char path[ROBOT_PATH];
-    int n = snprintf(path, sizeof path, "%.*s%s%s", (int)length, folder, length ? "/" : "", file);
-    return n > 0 && n < ROBOT_PATH && access(path, R_OK) == 0;
-}
-
-/* Seeks FILE in the folders of `list` and in their parent PACKAGE. */
-static int in_packages(const char *list, const char *file)
-{
-    while (list && *list) {
-        size_t n = strcspn(list, ":");
-        if (n > 0 && exists(list, n, file)) {
-            return 1;
-        }
-        list += n + (list[n] == ':');
-    }
-    return 0;
-}
-
-void robot_mesh(robot_reader *in, const robot_node *at, const char *file, const char *folder, int collides)
-{
-    const char *slash = strrchr(in->file, '/');
-    size_t length = slash ? (size_t)(slash - in->file) : 0;
-    char path[ROBOT_PATH];
-    if (in->failed || in->options->skip_meshes) {
-        return;
-    }
-    if (collides) {
-        robot_fail(in, at,
-                   "mesh \"%.100s\": a mesh that collides is not supported: use boxes, spheres, "
-                   "capsules or cylinders, or skip meshes",
-                   file);
-        return;
-    }
-    if (strncmp(file, "package://", 10) == 0) {
-        const char *inside = strchr(file + 10, '/');
-        if (!in_packages(in->options->packages, file + 10) &&
-            !(inside && in_packages(in->options->packages, inside + 1))) {
-            robot_fail(in, at, "mesh \"%.100s\" is in no folder of packages (%.100s)", file,
-                       in->options->packages && *in->options->packages ? in->options->packages
-                                                                       : "none given");
-        }
-        return;
-    }
-    file += strncmp(file, "file://", 7) == 0 ? 7 : 0;
-    int n = snprintf(path, sizeof path, "%s%s%s", folder ? folder : "", folder && *folder ? "/" : "", file);
-    if (n < 0 || n >= ROBOT_PATH || !exists(in->file, *path == '/' ? 0 : length, path)) {
-        robot_fail(in, at, "mesh \"%.200s\" does not exist or cannot be read", file);
     }
 }

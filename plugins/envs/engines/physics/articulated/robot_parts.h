@@ -35,6 +35,7 @@ enum { ROBOT_ERROR = 400, ROBOT_PATH = 4096 };
 typedef struct robot_options {
     int free_base;        /* URDF: the root moves freely instead of being fixed to the world */
     int skip_meshes;      /* meshes are neither looked for nor refused */
+    int free_mimics;      /* URDF: joints that follow others move freely */
     const char *packages; /* folders of packages, separated by ':'; may be NULL */
 } robot_options;
 
@@ -42,6 +43,8 @@ typedef struct robot_options {
 
 typedef struct robot_node {
     const char *name, **attribute; /* name, value, name, value, ..., NULL */
+    const char *file;
+    char *text; /* between its tags, where the reader keeps it */
     int line;
     struct robot_node *parent, *first, *last, *next;
 } robot_node;
@@ -52,13 +55,17 @@ typedef struct robot_reader {
     const robot_options *options;
     const char *file;
     char *error;
-    int failed; /* 0, 1 = bad file, 2 = no memory */
+    int failed;                /* 0, 1 = bad file, 2 = no memory */
+    int keep_text;             /* for robot_node.text */
+    struct robot_mesh *meshes; /* that have been read */
     int nodes;
     double *joint[TREE_JOINT_NUMBERS]; /* numbers of the joints, by velocity: the tree gets them at the end */
 } robot_reader;
 
 /* The first element of a file; NULL after a failure. Entities and more than 20 000 elements are refused. */
 robot_node *robot_elements(robot_reader *in, const char *data, size_t size);
+/* The same from a file. */
+robot_node *robot_elements_of(robot_reader *in, const char *path);
 
 /* Records the first failure: FILE:LINE: <element "name">: text. */
 DS_PRINTF(3, 4)
@@ -101,8 +108,20 @@ void robot_add_mass(robot_mass *sum, const robot_mass *part);
 /* Sets the inertia of a link; refuses what no body can have. */
 void robot_set_mass(robot_reader *in, const robot_node *at, int link, const robot_mass *m);
 
-/* Refuses a file that does not exist. `folder` may be NULL. */
-void robot_mesh(robot_reader *in, const robot_node *at, const char *file, const char *folder, int collides);
+/* Where a mesh is used, and its file or its points (3 numbers each). */
+typedef struct robot_mesh_use {
+    const char *file, *folder; /* folder: of relative names, may be NULL; file NULL: the points */
+    const double *point;
+    int points;
+    double scale[3], at[3], rotation[9];
+    int link, collides, visible;
+} robot_mesh_use;
+
+/* Adds a mesh as a shape and returns its number; -1: meshes are skipped, a mesh that is only visible cannot
+ * be read, or a failure. Formats OBJ, STL, PLY and COLLADA; the file must exist. `sum`, which may be NULL,
+ * gets its mass, or its volume times `density` where `mass` is negative. */
+int robot_mesh(robot_reader *in, const robot_node *at, const robot_mesh_use *use, double density, double mass,
+               robot_mass *sum);
 
 /* ---- formats ---- */
 
@@ -110,5 +129,7 @@ void robot_mesh(robot_reader *in, const robot_node *at, const char *file, const 
  * Format, MuJoCo's XML format. */
 void robot_from_urdf(robot_reader *in, const robot_node *root);
 void robot_from_mjcf(robot_reader *in, const robot_node *root);
+/* Puts the contents of the files that MJCF includes into its tree. */
+void robot_include(robot_reader *in, robot_node *root);
 
 #endif

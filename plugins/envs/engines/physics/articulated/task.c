@@ -191,12 +191,14 @@ static int joint_named(reader *in, const entry *e, const char *name, int single)
 
 static void read_model(reader *in, const char *model)
 {
-    static const char *const bases[] = {"fixed", "free", NULL}, *const meshes[] = {"check", "skip", NULL};
+    static const char *const bases[] = {"fixed", "free", NULL}, *const meshes[] = {"check", "skip", NULL},
+                             *const mimics[] = {"refuse", "ignore", NULL};
     char path[ROBOT_PATH], error[ROBOT_ERROR];
     const char *own = text_of(in, "task", "model");
     robot_options options = {.packages = text_of(in, "task", "packages")};
     options.free_base = choice(in, "task", "base", bases, 0);
     options.skip_meshes = choice(in, "task", "meshes", meshes, 0);
+    options.free_mimics = choice(in, "task", "mimic", mimics, 0);
     if (in->path == own_name) {
         if (*model) {
             task_fail(in, "parameter model needs a task: set parameter task");

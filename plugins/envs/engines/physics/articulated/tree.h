@@ -25,6 +25,8 @@
 
 #include <diffsim/helper/memory.h>
 
+#include <stdint.h>
+
 enum { TREE_NAME = 64 }; /* bytes of a name */
 
 typedef enum tree_joint { TREE_FIXED, TREE_REVOLUTE, TREE_PRISMATIC, TREE_SPHERICAL, TREE_FREE } tree_joint;
@@ -51,14 +53,25 @@ typedef enum tree_form {
     TREE_MESH
 } tree_form;
 
+enum { TREE_CORNERS = 64 }; /* of the convex hull of a mesh */
+
+/* A surface of triangles, counter-clockwise seen from outside. */
+typedef struct tree_mesh {
+    int points, triangles;
+    const double *point;      /* [points][3] */
+    const uint32_t *triangle; /* [triangles][3] */
+} tree_mesh;
+
 /* A solid fixed to a link. `size`: radius; radius and half length along z; half sizes; radius and half
- * height. A plane is fixed to the world and has its normal along z. */
+ * height; of a mesh the distance of its farthest corner. A plane is fixed to the world and has its normal
+ * along z. */
 typedef struct tree_shape {
     char name[TREE_NAME];
     int link; /* -1: the world */
     tree_form form;
     double at[3], rotation[9], size[3];
-    double friction; /* factor of TREE_FRICTION; the larger one of two shapes counts */
+    const tree_mesh *hull, *drawn; /* of a mesh: its convex hull, at most TREE_CORNERS points; its picture */
+    double friction;               /* factor of TREE_FRICTION; the larger one of two shapes counts */
     int visible, collides;
     unsigned mask[2]; /* shapes a and b meet if a.mask[0] & b.mask[1] or b.mask[0] & a.mask[1] */
 } tree_shape;

@@ -5,11 +5,11 @@
 
 /* ---- which solids can meet ---- */
 
-/* The balls of a shape, in its link: their number, at most 16. */
-static int balls_of(const tree_shape *s, double at[16][3], double *radius)
+/* The balls of a shape, in its link: their number. */
+static int balls_of(const tree_shape *s, double at[TREE_CORNERS][3], double *radius)
 {
     int n = 0;
-    double local[16][3] = {{0}};
+    double local[TREE_CORNERS][3] = {{0}};
     *radius = s->form == TREE_SPHERE || s->form == TREE_CAPSULE ? s->size[0] : 0;
     if (s->form == TREE_SPHERE) {
         n = 1;
@@ -30,6 +30,9 @@ static int balls_of(const tree_shape *s, double at[16][3], double *radius)
             local[n][1] = s->size[0] * sin(angle);
             local[n][2] = n < 8 ? -s->size[1] : s->size[1];
         }
+    } else if (s->form == TREE_MESH) {
+        n = s->hull->points;
+        memcpy(local, s->hull->point, (size_t)n * sizeof *local);
     }
     for (int i = 0; i < n; i++) {
         mat3_apply(s->rotation, local[i], at[i]);
@@ -77,7 +80,7 @@ static int list_contacts(const tree *t, tree_contact *list)
 {
     int count = 0;
     for (int a = 0; a < t->shapes; a++) {
-        double at[16][3], radius;
+        double at[TREE_CORNERS][3], radius;
         const tree_shape *ball = &t->shape[a];
         int n = balls_of(ball, at, &radius);
         for (int b = 0; b < t->shapes; b++) {

@@ -76,8 +76,11 @@ static void read_shape(robot_reader *in, const robot_node *n, int link, int coll
     tree_form form = TREE_MESH;
     if (strcmp(c->name, "box") == 0) {
         form = TREE_BOX;
-        need(in, c, "size", size, 3, 1);
+        need(in, c, "size", size, 3, 0);
         for (int k = 0; k < 3; k++) {
+            if (!(size[k] >= 0)) { /* 0: a plate */
+                robot_fail(in, c, "size must not be negative");
+            }
             size[k] *= 0.5;
         }
     } else if (strcmp(c->name, "sphere") == 0) {
@@ -93,7 +96,11 @@ static void read_shape(robot_reader *in, const robot_node *n, int link, int coll
         if (file == NULL) {
             robot_fail(in, c, "the attribute filename is missing");
         } else {
-            robot_mesh(in, c, file, NULL, collides);
+            robot_mesh_use use = {
+                .file = file, .scale = {1, 1, 1}, .link = link, .collides = collides, .visible = visible};
+            origin_of(in, n, use.at, use.rotation);
+            robot_values(in, c, "scale", 3, use.scale);
+            robot_mesh(in, c, &use, 0, 0, NULL);
         }
         return;
     } else {
@@ -183,8 +190,10 @@ static int read_joint(robot_reader *in, const robot_node *n, int parent)
         robot_fail(in, n, "joint type \"%.40s\" is not supported", type ? type : "");
         return -1;
     }
-    if (robot_child(n, "mimic")) {
-        robot_fail(in, robot_child(n, "mimic"), "joints that follow others are not supported");
+    if (robot_child(n, "mimic") && !in->options->free_mimics) {
+        robot_fail(
+            in, robot_child(n, "mimic"),
+            "joints that follow others are not supported; mimic = ignore in the task makes this one free");
     }
     if (axis_node) {
         need(in, axis_node, "xyz", axis, 3, 0);

@@ -15,8 +15,10 @@
 
 enum { FEM_READ_ERROR = 400 };
 
-/* Reads a file by its suffix: .obj, .stl, .ply, .msh, .node or .ele (finds the partner file). */
+/* Reads a file by its suffix, in any case: .obj, .stl, .ply, .msh, .node or .ele (finds the partner file). */
 int fem_read_mesh(fem_mesh *m, const char *path, char error[FEM_READ_ERROR]);
+/* The triangles of a .obj, .stl or .ply file as a set of faces: those without area are left out. */
+int fem_read_faces(fem_mesh *m, const char *path, char error[FEM_READ_ERROR]);
 /* The vertices of a .ply file, which may have no faces. */
 int fem_read_points(fem_mesh *m, const char *path, char error[FEM_READ_ERROR]);
 

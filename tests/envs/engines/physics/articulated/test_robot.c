@@ -3,6 +3,7 @@
  * readers make of each attribute, one line for every mistake. */
 #include "engines/physics/articulated/motion.h"
 #include "engines/physics/articulated/robot.h"
+#include "temporary.h"
 #include "test.h"
 
 enum { MOST = 64 };
@@ -195,17 +196,19 @@ static void mistakes(void **state)
          "joint \"j\" of \"b\" moves no inertia"},
         {URDF(LINK("a", INERTIA("nan", "1")), ""), "not a list of finite numbers"},
         {URDF(LINK("a", INERTIA("-1", "1")), ""), "mass -1"},
-        {URDF(LINK("a", INERTIA("1", "3")), ""), "that of no body"},
+        {URDF(LINK("a", INERTIA("1", "-3")), ""), "negative principal moment"},
         {URDF(LINK("a", INERTIA("1", "1 2")), ""), "more than 1 numbers"},
         {URDF(LINK("a", "<visual><geometry><mesh filename='no.stl'/></geometry></visual>"), ""),
          "does not exist"},
         {URDF(LINK("a", "<visual><geometry><mesh filename='package://p/no.stl'/></geometry></visual>"), ""),
          "in no folder of packages"},
         {URDF(LINK("a", "<collision><geometry><mesh filename='no.stl'/></geometry></collision>"), ""),
-         "a mesh that collides"},
-        {URDF(LINK("a", "<visual><geometry><box size='1 0 1'/></geometry></visual>"), ""),
-         "size must be above 0"},
-        {"<mujoco><tendon/></mujoco>", "robot:1: <tendon>: this element is not supported"},
+         "does not exist"},
+        {URDF(LINK("a", "<visual><geometry><box size='1 -1 1'/></geometry></visual>"), ""),
+         "size must not be negative"},
+        {"<mujoco><tendon><fixed stiffness='3'/></tendon></mujoco>", "robot:1: <fixed>: a tendon that acts"},
+        {"<mujoco><include/></mujoco>", "robot:1: <include>: the attribute file is missing"},
+        {"<mujoco><include file='no.xml'/></mujoco>", "\"no.xml\" does not exist"},
         {"<mujoco>\n<equality/></mujoco>", "robot:2: <equality>"},
         {BODY("<joint type='screw'/>"), "joint type \"screw\""},
         {BODY("<joint frictionloss='0.1'/><geom size='1'/>"), "frictionloss=\"0.1\""},
@@ -214,7 +217,9 @@ static void mistakes(void **state)
         {BODY("<joint range='1 0'/>"), "lower to a higher"},
         {BODY("<joint class='c'/>"), "default class \"c\" is not defined"},
         {BODY("<geom/>"), "size is missing"},
-        {BODY("<geom type='ellipsoid' size='1 1 1'/>"), "\"ellipsoid\""},
+        {BODY("<geom type='hfield' size='1 1 1'/>"), "\"hfield\""},
+        {BODY("<geom type='ellipsoid' size='1 1'/>"), "has 2 numbers, not 3"},
+        {BODY("<geom type='mesh' mesh='m'/>"), "mesh asset \"m\" is not defined"},
         {BODY("<geom size='inf'/>"), "finite"},
         {BODY("<geom type='plane' size='1 1 1'/>"), "fixed to the world"},
         {BODY(HINGE "<freejoint/>"), "only joint"},
@@ -227,7 +232,7 @@ static void mistakes(void **state)
          "joint \"x\" does not exist"},
         {"<mujoco><worldbody><body>" HINGE
          "</body></worldbody><actuator><muscle joint='j'/></actuator></mujoco>",
-         "use motor, position or velocity"},
+         "use motor, position, velocity or general"},
         {"<mujoco><worldbody><body>" HINGE
          "</body></worldbody><keyframe><key qpos='1 2'/></keyframe></mujoco>",
          "more than 1 numbers"},
@@ -244,4 +249,220 @@ static void mistakes(void **state)
     }
 }
 
-RUN_TESTS(against_mujoco, attributes, free_base_and_floating_joint, mistakes)
+/* ---- meshes and parts of files ---- */
+
+static temporary folder;
+
+static int open_folder(void **state)
+{
+    temporary_open(&folder);
+    return 0;
+}
+
+static int close_folder(void **state)
+{
+    return temporary_close(&folder);
+}
+
+static const char *put(const char *name, const char *text)
+{
+    const char *path = temporary_path(&folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    return path;
+}
+
+/* The mass matrix at the start of what a text or, if it begins with '/', a file describes. */
+static int mass_of(const char *from, double M[36], robot *r, ds_memory *room)
+{
+    char error[ROBOT_ERROR];
+    const robot_options options = {0};
+    int rc = *from == '/' ? robot_read(room, from, &options, r, error) : parse(room, from, r, error);
+    if (rc != 0) {
+        fail_msg("%s: %s", from, error);
+    }
+    tree_work *w = tree_work_create(room, r->tree);
+    assert_non_null(w);
+    assert_true(r->tree->nv <= 6);
+    tree_mass_matrix(r->tree, w, r->tree->start, M);
+    return r->tree->nv;
+}
+
+static void same_mass(const char *a, const char *b, double tolerance)
+{
+    ds_memory room = {0};
+    robot r, s;
+    double M[36], N[36];
+    int n = mass_of(a, M, &r, &room);
+    assert_int_equal(mass_of(b, N, &s, &room), n);
+    for (int k = 0; k < n * n; k++) {
+        if (!(fabs(M[k] - N[k]) <= tolerance * (1 + fabs(M[k])))) {
+            fail_msg("%s and %s: mass %d is %.15g and %.15g", a, b, k, M[k], N[k]);
+        }
+    }
+    ds_memory_free(&room);
+}
+
+/* Two ways to write the same robot. */
+static void equivalents(void **state)
+{
+    static const char *const pairs[][2] = {
+        {BODY("<freejoint/><frame pos='1 2 3' euler='0 0 90'><geom type='box' size='1 2 3' pos='1 0 "
+              "0'/></frame>"),
+         BODY("<freejoint/><geom type='box' size='1 2 3' pos='1 3 3' euler='0 0 90'/>")},
+        {WORLD("<frame/><frame pos='0 0 1'><frame euler='90 0 0'><body pos='1 1 0'><joint axis='1 2 0' "
+               "pos='0 1 0'/>"
+               "<geom size='1' fromto='0 0 0 1 0 0' type='capsule'/></body></frame></frame>"),
+         WORLD("<body pos='1 0 2' euler='90 0 0'><joint axis='1 2 0' pos='0 1 0'/>"
+               "<geom type='capsule' size='1 0.5' pos='0.5 0 0' euler='0 90 0'/></body>")},
+        {BODY("<frame euler='0 0 90' pos='0 1 0'><joint axis='1 0 0' pos='1 0 0'/></frame><geom size='1'/>"),
+         BODY("<joint axis='0 1 0' pos='0 2 0'/><geom size='1'/>")},
+        {"<mujoco><compiler settotalmass='6'/><worldbody><body><freejoint/><geom "
+         "size='1'/></body></worldbody></mujoco>",
+         BODY("<freejoint/><geom size='1' mass='6'/>")},
+        {"<mujoco><compiler boundmass='2' boundinertia='3'/><worldbody><body><joint/><inertial pos='1 0 0' "
+         "mass='1' "
+         "diaginertia='1 4 1'/></body></worldbody></mujoco>",
+         BODY("<joint/><inertial pos='1 0 0' mass='2' diaginertia='3 4 3'/>")},
+        {BODY("<freejoint/><geom type='ellipsoid' size='1 2 3' mass='5'/>"),
+         BODY("<freejoint/><inertial pos='0 0 0' mass='5' diaginertia='13 10 5'/>")},
+        {"<mujoco><asset><mesh name='m' scale='2 1 1' vertex='0 0 0 1 0 0 0 2 0 0 0 3 1 2 0 1 0 3 0 2 3 1 2 "
+         "3 0.5 1 1'/>"
+         "</asset><worldbody><body><freejoint/><geom type='mesh' mesh='m' pos='1 1 "
+         "1'/></body></worldbody></mujoco>",
+         BODY("<freejoint/><geom type='box' size='1 1 1.5' pos='2 2 2.5'/>")},
+    };
+    for (size_t k = 0; k < COUNT_OF(pairs); k++) {
+        same_mass(pairs[k][0], pairs[k][1], 1e-12);
+    }
+}
+
+/* A servo written as a general actuator; a file that is included; one that includes itself. */
+static void servos_and_includes(void **state)
+{
+    ds_memory room = {0};
+    robot r;
+    double M[36];
+    put("servo.xml",
+        "<mujocoinclude><general name='s' joint='j' gainprm='7' biastype='affine' "
+        "biasprm='0 -7 -2' ctrlrange='-1 1'/><motor name='m' joint='j' gear='3'/></mujocoinclude>");
+    const char *main_file = put("main.xml", "<mujoco><worldbody><body>" HINGE "</body></worldbody><actuator>"
+                                            "<include file='servo.xml'/></actuator></mujoco>");
+    assert_int_equal(mass_of(main_file, M, &r, &room), 1);
+    assert_int_equal(r.actuators, 2);
+    assert_int_equal(r.actuator[0].kind, 1);
+    assert_near(r.actuator[0].gain, 7, 0);
+    assert_near(r.actuator[0].rate_gain, 2, 0);
+    assert_near(r.actuator[1].gear, 3, 0);
+    char error[ROBOT_ERROR];
+    const robot_options options = {0};
+    const char *loop = put("loop.xml", "<mujoco>\n<include file='loop.xml'/></mujoco>");
+    assert_int_equal(robot_read(&room, loop, &options, &r, error), 1);
+    assert_non_null(strstr(error, "loop.xml:2: <include>: files include each other"));
+    put("bad.xml", "<mujoco>\n\n<worldbody><body><joint type='x'/></body></worldbody></mujoco>");
+    assert_int_equal(
+        robot_read(&room, put("m.xml", "<mujoco><include file='bad.xml'/></mujoco>"), &options, &r, error),
+        1);
+    assert_non_null(strstr(error, "bad.xml:3: <joint>"));
+    ds_memory_free(&room);
+}
+
+static const char cube_obj[] =
+    "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 1\nv 1 1 1\n"
+    "v 0.5 0.5 0.5\nf 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n"
+    "f 1 1 2\nf 1 2 1\n";
+static const char tetrahedron_dae[] =
+    "<COLLADA><asset><unit meter='0.5'/></asset><library_geometries><geometry id='g'><mesh><source id='p'>"
+    "<float_array count='12'>0 0 0 2 0 0 0 2 0 0 0 2</float_array></source><vertices id='v'><input "
+    "semantic='POSITION' source='#p'/></vertices><polylist count='4'><input semantic='VERTEX' source='#v' "
+    "offset='0'/><input semantic='NORMAL' source='#n' offset='1'/><vcount>3 3 3 3</vcount><p>0 0 2 0 1 0 0 0 "
+    "1 "
+    "0 3 0 0 0 3 0 2 0 1 0 2 0 3 "
+    "0</p></polylist></mesh></geometry></library_geometries><library_visual_scenes>"
+    "<visual_scene><node><translate>6 0 0</translate><instance_geometry url='#g'/></node></visual_scene>"
+    "</library_visual_scenes></COLLADA>";
+
+/* Meshes of files: found through the package of the model and above it, their hulls, masses and pictures. */
+static void meshes(void **state)
+{
+    ds_memory room = {0};
+    robot r;
+    char error[ROBOT_ERROR];
+    robot_options options = {.free_base = 1};
+    put("cube.OBJ", cube_obj);
+    put("tetra.dae", tetrahedron_dae);
+    const char *model =
+        put("m.urdf",
+            URDF(LINK("a",
+                      INERTIA("1", "1") "<visual><geometry><mesh filename='package://x/y/tetra.dae'/>"
+                                        "</geometry></visual><collision><origin xyz='0 0 1'/><geometry><mesh "
+                                        "filename='cube.OBJ' scale='2 1 1'/></geometry></collision>"),
+                 ""));
+    assert_int_equal(robot_read(&room, model, &options, &r, error), 1);
+    assert_non_null(strstr(error, "package://x/y/tetra.dae\" is in no folder above the model"));
+    options.packages = temporary_path(&folder, "");
+    assert_int_equal(robot_read(&room, model, &options, &r, error), 1); /* y/tetra.dae is not there either */
+    model = put(
+        "m.urdf",
+        URDF(LINK("a",
+                  INERTIA(
+                      "1",
+                      "1") "<visual><geometry><mesh filename='tetra.dae'/>"
+                           "</geometry></visual><collision><origin xyz='0 0 1'/><geometry><mesh "
+                           "filename='package://anything/cube.OBJ' scale='2 1 1'/></geometry></collision>"),
+             ""));
+    options.packages = NULL;
+    if (robot_read(&room, model, &options, &r, error) != 0) {
+        fail_msg("%s", error);
+    }
+    assert_int_equal(r.tree->shapes, 2);
+    const tree_shape *seen = &r.tree->shape[0], *solid = &r.tree->shape[1];
+    assert_true(seen->visible && !seen->collides && !solid->visible && solid->collides);
+    assert_int_equal(seen->drawn->points, 4);
+    assert_int_equal(seen->drawn->triangles, 4);
+    for (int k = 0; k < 4; k++) { /* node, then unit: x from 3 to 4 */
+        assert_true(seen->drawn->point[3 * k] >= 3 - 1e-12 && seen->drawn->point[3 * k] <= 4 + 1e-12);
+    }
+    assert_int_equal(solid->hull->points, 8);
+    assert_int_equal(solid->hull->triangles, 12);
+    assert_near(solid->size[0], sqrt(6), 1e-12);
+    /* Its corners touch the ground: 8 balls against the plane. */
+    tree_add_shape(r.tree, -1, TREE_PLANE);
+    assert_int_equal(tree_contacts(r.tree), 1);
+    assert_int_equal(r.tree->contacts, 8);
+    ds_memory_free(&room);
+    char text[1200];
+    snprintf(
+        text, sizeof text,
+        "<mujoco><compiler meshdir='%s'/><asset><mesh file='cube.OBJ'/></asset><worldbody><body><freejoint/>"
+        "<geom type='mesh' mesh='cube' euler='0 90 0'/></body></worldbody></mujoco>",
+        temporary_path(&folder, ""));
+    same_mass(text, BODY("<freejoint/><geom type='box' size='0.5 0.5 0.5' pos='0.5 0.5 -0.5'/>"), 1e-12);
+    static const struct {
+        const char *name, *content, *says;
+    } bad[] = {{"a.obj", "v 0 0 0\nv nan 0 0\n", "not a finite number"},
+               {"b.stl", "hello", "neither a text STL"},
+               {"c.dae", "<COLLADA/>", "no triangles"},
+               {"d.dae", "<COLLADA>", "not valid XML"},
+               {"e.xyz", "", "use .obj, .stl or .ply"},
+               {"f.obj", "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n", "no triangle has an area"}};
+    for (size_t k = 0; k < COUNT_OF(bad); k++) {
+        put(bad[k].name, bad[k].content);
+        snprintf(text, sizeof text,
+                 URDF(LINK("a", INERTIA("1", "1") "<collision><geometry><mesh filename='%s'/>"
+                                                  "</geometry></collision>"),
+                      ""),
+                 bad[k].name);
+        options = (robot_options){.free_base = 1};
+        if (robot_read(&room, put("bad.urdf", text), &options, &r, error) != 1 ||
+            !strstr(error, bad[k].says) || !strstr(error, "bad.urdf:1: <mesh>: mesh ")) {
+            fail_msg("%s: \"%s\", not \"%s\"", bad[k].name, error, bad[k].says);
+        }
+        ds_memory_free(&room);
+    }
+}
+
+RUN_TESTS_WITH(open_folder, close_folder, against_mujoco, attributes, free_base_and_floating_joint, mistakes,
+               equivalents, servos_and_includes, meshes)

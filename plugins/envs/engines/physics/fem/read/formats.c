@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- Wavefront OBJ ---- */
 
@@ -72,20 +73,25 @@ static int read_vertex(reader *r)
     return reader_add_point(r, p);
 }
 
-int fem_parse_obj(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR])
+void reader_obj(reader *r)
 {
-    reader r = reader_of(text, size, name, '#', error);
     char word[WORD];
     do {
-        if (!reader_word(&r, 0, word)) {
+        if (!reader_word(r, 0, word)) {
             continue;
         }
         if (strcmp(word, "v") == 0) {
-            read_vertex(&r);
+            read_vertex(r);
         } else if (strcmp(word, "f") == 0) {
-            read_face(&r);
+            read_face(r);
         }
-    } while (reader_next_line(&r));
+    } while (reader_next_line(r));
+}
+
+int fem_parse_obj(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR])
+{
+    reader r = reader_of(text, size, name, '#', error);
+    reader_obj(&r);
     return reader_finish(&r, m);
 }
 
@@ -602,7 +608,7 @@ static char *contents(const char *path, size_t *size, char error[FEM_READ_ERROR]
 static int ends_in(const char *path, const char *end)
 {
     const size_t n = strlen(path), m = strlen(end);
-    return n > m && strcmp(path + n - m, end) == 0;
+    return n > m && strcasecmp(path + n - m, end) == 0;
 }
 
 static int read_tetgen(fem_mesh *m, const char *path, char error[FEM_READ_ERROR])
@@ -645,6 +651,35 @@ int fem_read_mesh(fem_mesh *m, const char *path, char error[FEM_READ_ERROR])
                  : stl ? fem_parse_stl(m, text, size, path, error)
                  : ply ? fem_parse_ply(m, text, size, path, error)
                        : fem_parse_gmsh(m, text, size, path, error);
+    free(text);
+    return status;
+}
+
+int fem_read_faces(fem_mesh *m, const char *path, char error[FEM_READ_ERROR])
+{
+    static const struct {
+        const char *end;
+        char comment;
+        void (*read)(reader *r);
+    } formats[] = {{".obj", '#', reader_obj}, {".stl", '\0', reader_stl}, {".ply", '\0', reader_ply}};
+    size_t k = 0, size = 0;
+    *m = (fem_mesh){0};
+    error[0] = '\0';
+    while (k < 3 && !ends_in(path, formats[k].end)) {
+        k++;
+    }
+    if (k == 3) {
+        snprintf(error, FEM_READ_ERROR, "%.190s: not a surface; use .obj, .stl or .ply", path);
+        return 1;
+    }
+    char *text = contents(path, &size, error);
+    if (text == NULL) {
+        return 1;
+    }
+    reader r = reader_of(text, size, path, formats[k].comment, error);
+    r.loose = 1;
+    formats[k].read(&r);
+    int status = reader_finish(&r, m);
     free(text);
     return status;
 }

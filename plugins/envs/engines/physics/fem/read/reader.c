@@ -228,18 +228,23 @@ static const double *corner(const fem_mesh *m, uint32_t i)
 
 static int check_triangles(reader *r)
 {
-    const fem_mesh *m = &r->mesh;
+    fem_mesh *m = &r->mesh;
+    size_t kept = 0;
     for (size_t t = 0; t < m->triangles; t++) {
-        const uint32_t *v = m->triangle + 3 * t;
+        uint32_t *v = m->triangle + 3 * t;
         double inverse[4];
-        if (!check_vertices(r, v, 3, r->triangle_line[t])) {
+        int line = r->loose && (v[0] == v[1] || v[1] == v[2] || v[2] == v[0]);
+        if (!line && !check_vertices(r, v, 3, r->triangle_line[t])) {
             return 0;
         }
-        if (!(fem_rest_triangle(corner(m, v[0]), corner(m, v[1]), corner(m, v[2]), inverse) > 0)) {
+        if (!line && fem_rest_triangle(corner(m, v[0]), corner(m, v[1]), corner(m, v[2]), inverse) > 0) {
+            memmove(m->triangle + 3 * kept++, v, 3 * sizeof *v);
+        } else if (!r->loose) {
             return reader_fail(r, "triangle %zu has no area", t + 1);
         }
     }
-    return 1;
+    m->triangles = kept;
+    return kept > 0 || m->tets > 0 || reader_fail(r, "no triangle has an area");
 }
 
 static int check_tets(reader *r)

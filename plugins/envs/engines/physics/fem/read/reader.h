@@ -11,6 +11,7 @@ typedef struct reader {
     const char *name;
     size_t line;  /* line of the last word, from 1 */
     char comment; /* starts a comment, which ends with the line; 0: none */
+    int loose;    /* triangles without area are left out instead of refused */
     int status;   /* 0, or 1 = the file, 2 = memory */
     char *error;  /* [FEM_READ_ERROR] */
     /* The mesh, and the lines of its elements. */
@@ -41,6 +42,11 @@ int reader_bytes(reader *r, size_t count, const char *what, void *out);
 int reader_add_point(reader *r, const double p[3]);
 int reader_add_triangle(reader *r, const uint32_t v[3]);
 int reader_add_tet(reader *r, const uint32_t v[4]);
+
+/* Read all of the remaining text in one format. */
+void reader_obj(reader *r);
+void reader_stl(reader *r);
+void reader_ply(reader *r);
 
 /* Checks the elements, turns over tetrahedra of negative volume, and moves the mesh to *out; releases
  * everything after a failure. Returns the status. */

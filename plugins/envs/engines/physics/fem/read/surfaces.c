@@ -150,18 +150,25 @@ static void read_text_stl(reader *r, merge *m)
     }
 }
 
+void reader_stl(reader *r)
+{
+    const char *text = r->at;
+    const size_t size = (size_t)(r->end - r->at);
+    merge points = {0};
+    if (size >= STL_HEAD && size == STL_HEAD + (size_t)STL_TRIANGLE * little32(text + 80)) {
+        read_binary_stl(r, &points, little32(text + 80));
+    } else if (size >= 5 && memcmp(text, "solid", 5) == 0) {
+        read_text_stl(r, &points);
+    } else {
+        reader_fail(r, "neither a text STL file, which begins with 'solid', nor a whole binary one");
+    }
+    free(points.slot);
+}
+
 int fem_parse_stl(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR])
 {
     reader r = reader_of(text, size, name, '\0', error);
-    merge points = {0};
-    if (size >= STL_HEAD && size == STL_HEAD + (size_t)STL_TRIANGLE * little32(text + 80)) {
-        read_binary_stl(&r, &points, little32(text + 80));
-    } else if (size >= 5 && memcmp(text, "solid", 5) == 0) {
-        read_text_stl(&r, &points);
-    } else {
-        reader_fail(&r, "neither a text STL file, which begins with 'solid', nor a whole binary one");
-    }
-    free(points.slot);
+    reader_stl(&r);
     return reader_finish(&r, m);
 }
 
@@ -357,7 +364,7 @@ static int read_item(ply *f, const ply_element *e)
     return e->role != 0 || reader_add_point(f->r, x);
 }
 
-static void read_ply(reader *r)
+void reader_ply(reader *r)
 {
     ply f = {.r = r};
     if (!read_header(&f)) {
@@ -382,7 +389,7 @@ static void read_ply(reader *r)
 int fem_parse_ply(fem_mesh *m, const char *text, size_t size, const char *name, char error[FEM_READ_ERROR])
 {
     reader r = reader_of(text, size, name, '\0', error);
-    read_ply(&r);
+    reader_ply(&r);
     return reader_finish(&r, m);
 }
 
@@ -390,7 +397,7 @@ int fem_parse_ply_points(fem_mesh *m, const char *text, size_t size, const char 
                          char error[FEM_READ_ERROR])
 {
     reader r = reader_of(text, size, name, '\0', error);
-    read_ply(&r);
+    reader_ply(&r);
     free(r.triangle_line);
     free(r.mesh.triangle);
     r.mesh.triangle = NULL;
