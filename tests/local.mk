@@ -38,7 +38,7 @@ methods = plugins/optimizers/methods
 engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
-	$(engines)/physics/smoothing/libdistance.la $(engines)/ffi/libforeign.la $(engines)/physics/chain/libchain.la $(engines)/physics/contact/libcontact.la \
+	$(engines)/physics/smoothing/libdistance.la $(engines)/physics/quasidynamic/libquasidynamic.la $(engines)/ffi/libforeign.la $(engines)/physics/chain/libchain.la $(engines)/physics/contact/libcontact.la \
 	$(engines)/physics/penalty/libpenalty.la $(engines)/physics/cloth/libcloth.la $(engines)/physics/soft/libsoft.la $(engines)/rendering/observation/libobserved.la \
 	$(engines)/rendering/observation/libobservation.la $(engines)/physics/fem/libfem.la $(engines)/physics/control/libcontrol.la \
 	$(engines)/rendering/render/librender.la $(engines)/rendering/render/libreadpng.la $(engines)/physics/mpm/libtasks.la \
@@ -117,7 +117,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/neural/test_networks \
 	%D%/envs/engines/rendering/render/test_dibr %D%/envs/engines/rendering/render/test_render \
 	%D%/envs/engines/rendering/render/test_softras %D%/envs/engines/physics/test_chain %D%/envs/engines/physics/test_cloth \
-	%D%/envs/engines/physics/test_contact %D%/envs/engines/physics/rigid/test_rigid %D%/envs/engines/physics/articulated/test_robot %D%/envs/engines/physics/articulated/test_tree %D%/envs/engines/physics/test_systems \
+	%D%/envs/engines/physics/test_contact %D%/envs/engines/physics/test_hand %D%/envs/engines/physics/rigid/test_rigid %D%/envs/engines/physics/articulated/test_robot %D%/envs/engines/physics/articulated/test_tree %D%/envs/engines/physics/test_systems \
 	%D%/envs/engines/physics/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce %D%/envs/test_box \
 	%D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_foreign %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \

@@ -33,6 +33,7 @@ include %D%/engines/physics/throw/local.mk
 include %D%/engines/physics/billiards/local.mk
 include %D%/engines/physics/smoke/local.mk
 include %D%/engines/physics/smoothing/local.mk
+include %D%/engines/physics/quasidynamic/local.mk
 
 # What the bundled environments share in addition to the public kit (diffsim/helper/env_kit.h): parts of descriptors,
 # decision variables picked by name and their errors, threads and memory for engines.
@@ -323,7 +324,7 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 
 # Systems for the study of smoothed gradients.
 envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la %D%/heaviside.la %D%/hydro2d.la %D%/lp_norm.la \
-	%D%/lqr.la %D%/momentum.la %D%/pivot.la %D%/push.la %D%/push_far.la %D%/pusher1d.la \
+	%D%/lqr.la %D%/momentum.la %D%/pivot.la %D%/planar_hand.la %D%/push.la %D%/push_far.la %D%/pusher1d.la \
 	%D%/roomba.la %D%/sine_quadratic.la %D%/soft_heaviside.la %D%/spring_wall.la %D%/tennis.la
 %C%_ball_wall_la_SOURCES = %D%/smoothing/ball_wall.c
 %C%_ball_wall_la_LDFLAGS = $(plugin_link)
@@ -352,6 +353,10 @@ envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la 
 %C%_pivot_la_SOURCES = %D%/smoothing/pivot.c
 %C%_pivot_la_LDFLAGS = $(plugin_link)
 %C%_pivot_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
+%C%_planar_hand_la_SOURCES = %D%/smoothing/planar_hand.c
+%C%_planar_hand_la_LDFLAGS = $(plugin_link)
+%C%_planar_hand_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la \
+	%D%/engines/physics/quasidynamic/libquasidynamic.la
 %C%_push_la_SOURCES = %D%/smoothing/push.c
 %C%_push_la_LDFLAGS = $(plugin_link)
 %C%_push_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la

@@ -55,6 +55,7 @@ static const scene scenes[] = {
     {"pendulum_id", {0}, 0.003},
     {"pinball", {0}, 0},
     {"pivot", {0}, 0},
+    {"planar_hand", {0}, 0},
     {"push", {0}, 0},
     {"push_far", {0}, 0},
     {"pusher1d", {0}, 0},

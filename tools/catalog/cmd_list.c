@@ -28,7 +28,7 @@ static const char *family_of(const char *id)
                     "rigid_mass pendulum_id "
                     "double_pendulum ball2d "},
         {"smoothing", " heaviside soft_heaviside sine_quadratic lp_norm momentum ball_wall ball_wall_soft "
-                      "pivot push push_far "
+                      "pivot planar_hand push push_far "
                       "friction spring_wall roomba pendulum tennis lqr pusher1d hydro2d "},
         {"functions", " analytic ffi "},
         {"scenes", " particles cloth "},

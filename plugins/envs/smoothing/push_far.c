@@ -24,6 +24,41 @@ typedef struct far {
     double *more;        /* derivatives by the states */
 } far;
 
+/* ---- proximity ---- */
+
+static double gap_at(const far *e, uint64_t t)
+{
+    return blocks_gap(open_loop_state(&e->blocks.loop, t));
+}
+
+static double term_of_far(void *self)
+{
+    far *e = self;
+    e->seen = (proximity_seen){0};
+    for (uint64_t t = 0; t <= e->blocks.loop.kit.steps; t++) {
+        proximity_add(&e->near, &e->seen, gap_at(e, t));
+    }
+    const double distance = proximity_distance(&e->near, &e->seen);
+    return e->near.weight * distance * distance;
+}
+
+static const double *term_back_of_far(void *self)
+{
+    far *e = self;
+    const uint64_t steps = e->blocks.loop.kit.steps;
+    const double outer = 2 * e->near.weight * proximity_distance(&e->near, &e->seen);
+    for (uint64_t t = 0; t <= steps; t++) {
+        const double bar = outer * proximity_slope(&e->near, &e->seen, t, gap_at(e, t));
+        double *more = e->more + t * BLOCKS_STATES;
+        memset(more, 0, BLOCKS_STATES * sizeof *more);
+        more[BLOCKS_X2] = bar;
+        more[BLOCKS_X1] = -bar;
+    }
+    return e->more;
+}
+
+/* ---- plugin ---- */
+
 static void read_far(void *self, ds_param_reader *in)
 {
     far *e = self;
@@ -36,52 +71,18 @@ static void read_far(void *self, ds_param_reader *in)
         &(open_loop_usual){
             .steps = 200, .h = 0.005, .start = {0, 2, 0, 0}, .goal = {0, target, 0, 0}, .qd = {0, 1, 0, 0}});
     e->blocks.loop.kit.max_rows = e->near.weight > 0 ? 1 : e->blocks.loop.kit.max_rows;
+    if (e->near.weight > 0) {
+        e->blocks.loop.term = term_of_far;
+        e->blocks.loop.term_back = term_back_of_far;
+    }
     e->more = ds_memory_doubles(&e->blocks.loop.kit.memory, (e->blocks.loop.kit.steps + 1) * BLOCKS_STATES);
 }
 
-/* ---- proximity ---- */
-
-static double gap_at(const far *e, uint64_t t)
-{
-    return blocks_gap(open_loop_state(&e->blocks.loop, t));
-}
-
-static ds_status simulate_far(void *self, ds_eval *io)
-{
-    far *e = self;
-    io->loss = rollout_simulate(&e->blocks.loop.roll, io->x);
-    if (e->blocks.loop.roll.stopped) {
-        return DS_STOPPED;
-    }
-    if (e->near.weight > 0) {
-        e->seen = (proximity_seen){0};
-        for (uint64_t t = 0; t <= e->blocks.loop.kit.steps; t++) {
-            proximity_add(&e->near, &e->seen, gap_at(e, t));
-        }
-        const double distance = proximity_distance(&e->near, &e->seen);
-        io->loss += e->near.weight * distance * distance;
-    }
-    return DS_OK;
-}
-
-static ds_status adjoint_of_far(void *self, ds_eval *io)
-{
-    far *e = self;
-    const uint64_t steps = e->blocks.loop.kit.steps;
-    const double outer = 2 * e->near.weight * proximity_distance(&e->near, &e->seen);
-    for (uint64_t t = 0; e->near.weight > 0 && t <= steps; t++) {
-        const double bar = outer * proximity_slope(&e->near, &e->seen, t, gap_at(e, t));
-        double *more = e->more + t * BLOCKS_STATES;
-        memset(more, 0, BLOCKS_STATES * sizeof *more);
-        more[BLOCKS_X2] = bar;
-        more[BLOCKS_X1] = -bar;
-    }
-    rollout_back(&e->blocks.loop.roll, e->near.weight > 0 ? e->more : NULL, io->grad);
-    return e->blocks.loop.roll.stopped ? DS_STOPPED : DS_OK;
-}
-
-static const ds_env_table env = {
-    .size = sizeof(far), .read = read_far, .simulate = simulate_far, .adjoint = adjoint_of_far, BLOCKS_TABLE};
+static const ds_env_table env = {.size = sizeof(far),
+                                 .read = read_far,
+                                 .simulate = open_loop_simulate,
+                                 .adjoint = open_loop_adjoint,
+                                 BLOCKS_TABLE};
 
 static const ds_desc desc = {
     BUNDLED_DESC("push_far", "1"),

@@ -181,6 +181,31 @@ static const rollout_system systems[] = {
     {.states = 2, .controls = 2, .step = step_point, .back = back_point},
     {.states = 5, .controls = 2, .step = step_bicycle, .back = back_bicycle}};
 
+/* ---- loss ---- */
+
+/* Returns whether the robot was stopped in step t of the last episode; with soft discs, whether it aimed into
+ * one. */
+static int stopped_at(const robot *e, uint64_t t)
+{
+    const double *x = open_loop_state(&e->loop, t), *u = e->loop.roll.u + 2 * t;
+    double v[2] = {u[0], u[1]};
+    if (e->kind == BICYCLE) {
+        velocity_of(x, v);
+    }
+    return blocked(e, x, v);
+}
+
+static double cost_of_collisions(void *self)
+{
+    const robot *e = self;
+    const uint64_t last = e->loop.kit.steps - 1;
+    int stops = 0;
+    for (uint64_t t = e->collision == ANY ? 0 : last; t <= last; t++) {
+        stops |= stopped_at(e, t);
+    }
+    return stops ? e->collision_cost : 0;
+}
+
 /* ---- set-up ---- */
 
 static void read_discs(robot *e, ds_param_reader *in)
@@ -226,37 +251,8 @@ static void read_robot(void *self, ds_param_reader *in)
         (open_law){.system = hard && e->kind == POINT_ROBOT && e->collision == NONE ? OPEN_DISCS : OPEN_OTHER,
                    .disc = (const double(*)[3])e->disc,
                    .discs = e->discs};
+    e->loop.term = e->collision != NONE ? cost_of_collisions : NULL;
     open_loop_lanes(&e->loop);
-}
-
-/* ---- loss ---- */
-
-/* Returns whether the robot was stopped in step t of the last episode; with soft discs, whether it aimed into
- * one. */
-static int stopped_at(const robot *e, uint64_t t)
-{
-    const double *x = open_loop_state(&e->loop, t), *u = e->loop.roll.u + 2 * t;
-    double v[2] = {u[0], u[1]};
-    if (e->kind == BICYCLE) {
-        velocity_of(x, v);
-    }
-    return blocked(e, x, v);
-}
-
-static ds_status simulate_robot(void *self, ds_eval *io)
-{
-    robot *e = self;
-    const uint64_t last = e->loop.kit.steps - 1;
-    int stops = 0;
-    io->loss = rollout_simulate(&e->loop.roll, io->x);
-    if (e->loop.roll.stopped) {
-        return DS_STOPPED;
-    }
-    for (uint64_t t = e->collision == ANY ? 0 : last; e->collision != NONE && t <= last; t++) {
-        stops |= stopped_at(e, t);
-    }
-    io->loss += stops ? e->collision_cost : 0;
-    return DS_OK;
 }
 
 /* ---- scene ---- */
@@ -309,7 +305,7 @@ static void measure_robot(void *self, uint64_t k, double *out)
 static const ds_env_table env = {.size = sizeof(robot),
                                  .cure = "reduce parameter h or limit",
                                  .read = read_robot,
-                                 .simulate = simulate_robot,
+                                 .simulate = open_loop_simulate,
                                  .adjoint = open_loop_adjoint,
                                  .metrics = metrics,
                                  .bodies = bodies_of_robot,

@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <diffsim/ext/draft/score.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 
 enum { MOST = 400 };
@@ -141,6 +142,10 @@ static const struct {
     {"envs/roomba", {"softness=barrier", "width=0.01", "guess=1"}, 0.1, 1},
     {"envs/roomba", {"softness=gaussian", "guess=2"}, 0.1, 1},
     {"envs/roomba", {"robot=bicycle", "softness=softplus", "guess=1"}, 0.1, 1},
+    {"envs/planar_hand", {NULL}, 0.5, 0},
+    {"envs/planar_hand", {"friction=0", "steps=40"}, 0.5, 0},
+    {"envs/planar_hand", {"contact=smooth"}, 0.5, 1},
+    {"envs/planar_hand", {"contact=smooth", "kappa=1e5", "friction=1"}, 0.3, 1},
     {"envs/pendulum", {"variant=swingup200"}, 0.3, 1},
     {"envs/tennis", {NULL}, 0.03, 0},
     {"envs/tennis", {"contact=bounce"}, 0.03, 0},
@@ -580,6 +585,109 @@ static void random_starts(void **state)
     fake_env_close(&e);
 }
 
-RUN_TESTS(measured_once, hits_of_tennis, gradients_are_slopes, stiffness_costs_the_first_order,
-          narrow_ramp_is_hard, gap_without_gradient, soft_proximity, pivot_keeps_momentum, edge_and_dome,
-          robot_is_stopped, discs_felt_from_afar, beside_evaluate, by_definition, same_mean, random_starts)
+/* ---- linear models of open-loop episodes ---- */
+
+/* The channels of an episode at x, in their order: state, state_jacobian, control_jacobian, cost_gradient,
+ * cost_hessian. The rows and columns follow from the number of steps and of states. */
+enum { MODEL = 5 };
+
+static void read_model(fake_env *e, const double *x, uint64_t T, uint64_t n, uint64_t m,
+                       double *channel[MODEL])
+{
+    const uint64_t elements[MODEL] = {(T + 1) * n, T * n * n, T * n * m, (T + 1) * (n + m),
+                                      (T + 1) * (n + m)};
+    ds_eval_query query[MODEL], *queries[MODEL];
+    for (int i = 0; i < MODEL; i++) {
+        channel[i] = calloc(elements[i], sizeof(double));
+        assert_non_null(channel[i]);
+        query[i] = (ds_eval_query){.op = DS_QUERY_VALUE,
+                                   .channel = (uint32_t)i,
+                                   .out = channel[i],
+                                   .bytes = elements[i] * sizeof(double)};
+        queries[i] = &query[i];
+    }
+    ds_eval io = {.n = e->info.n, .x = x, .bad_step = -1, .queries = MODEL, .query = queries};
+    assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
+    assert_int_equal(io.outcome, DS_EVAL_OK);
+}
+
+/* The gradient of the whole episode follows from the model of its steps; the states move by A and B. */
+static void steps_have_linear_models(void **state)
+{
+    static const struct {
+        const char *env, *settings[5];
+        uint64_t n, m; /* numbers of a state, of a control */
+    } models[] = {
+        {"envs/push", {"set=k10"}, 4, 1},
+        {"envs/push_far", {"guess=2"}, 4, 1},
+        {"envs/friction", {NULL}, 4, 1},
+        {"envs/spring_wall", {"set=k100"}, 2, 1},
+        {"envs/roomba", {"robot=bicycle", "guess=1"}, 5, 2},
+        {"envs/planar_hand", {NULL}, 7, 4},
+        {"envs/planar_hand", {"contact=smooth"}, 7, 4},
+        {"envs/planar_hand", {"contact_grad=smooth"}, 7, 4},
+    };
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        fake_env e;
+        double *channel[MODEL], bar[7] = {0};
+        fake_env_open(&e, models[k].env, models[k].settings, 0, 0);
+        const uint64_t n = models[k].n, m = models[k].m, T = e.info.n / m;
+        double *x = malloc(2 * e.info.n * sizeof *x), *grad = x + e.info.n;
+        assert_non_null(x);
+        rigid_random(x, e.info.n, 7);
+        for (uint64_t i = 0; i < e.info.n; i++) {
+            x[i] = e.x0[i] + 0.1 * (e.upper[i] - e.lower[i]) * x[i];
+        }
+        fake_eval(&e, x, grad, 0, NULL);
+        read_model(&e, x, T, n, m, channel);
+        double largest = 0;
+        for (uint64_t i = 0; i < e.info.n; i++) {
+            largest = fmax(largest, fabs(grad[i]));
+        }
+        assert_true(largest > 0);
+        memcpy(bar, channel[3] + T * (n + m), n * sizeof *bar);
+        for (uint64_t t = T; t-- > 0;) {
+            double before[7];
+            const double *A = channel[1] + t * n * n, *B = channel[2] + t * n * m,
+                         *c = channel[3] + t * (n + m);
+            for (uint64_t j = 0; j < m; j++) {
+                double g = c[n + j];
+                for (uint64_t i = 0; i < n; i++) {
+                    g += B[i * m + j] * bar[i];
+                }
+                assert_near(g, grad[t * m + j], 1e-9 * largest);
+            }
+            for (uint64_t j = 0; j < n; j++) {
+                before[j] = c[j];
+                for (uint64_t i = 0; i < n; i++) {
+                    before[j] += A[i * n + j] * bar[i];
+                }
+            }
+            memcpy(bar, before, sizeof before);
+        }
+        for (uint64_t i = 0; i < n; i++) { /* weights of the cost */
+            const double weight = channel[4][T * (n + m) + i] / 2, end = channel[0][T * n + i];
+            double *moved[MODEL];
+            assert_true(weight >= 0);
+            x[0] += 1e-4;
+            read_model(&e, x, T, n, m, moved);
+            x[0] -= 1e-4;
+            const double change = moved[0][T * n + i] - end;
+            assert_near(moved[3][T * (n + m) + i] - channel[3][T * (n + m) + i], 2 * weight * change,
+                        1e-9 * (1 + fabs(channel[3][T * (n + m) + i])));
+            for (int c = 0; c < MODEL; c++) {
+                free(moved[c]);
+            }
+        }
+        for (int c = 0; c < MODEL; c++) {
+            free(channel[c]);
+        }
+        free(x);
+        fake_env_close(&e);
+    }
+}
+
+RUN_TESTS(steps_have_linear_models, measured_once, hits_of_tennis, gradients_are_slopes,
+          stiffness_costs_the_first_order, narrow_ramp_is_hard, gap_without_gradient, soft_proximity,
+          pivot_keeps_momentum, edge_and_dome, robot_is_stopped, discs_felt_from_afar, beside_evaluate,
+          by_definition, same_mean, random_starts)

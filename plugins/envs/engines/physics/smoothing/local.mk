@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Small systems for the study of smoothed gradients: functions of a few variables (plain), episodes with quadratic cost
-# (rollout) as environments of all controls (open_loop) or of a policy (policy), blocks on a line. libdistance: contact
+# (rollout) as environments of all controls (open_loop, open_steps) or of a policy (policy), blocks on a line. libdistance: contact
 # that is felt from afar, for every engine: ramps of contact forces (softness), how near bodies came (proximity).
 noinst_LTLIBRARIES += %D%/libdistance.la %D%/libsmoothing.la
 %C%_libdistance_la_SOURCES = %D%/softness.c %D%/softness.h
@@ -9,6 +9,7 @@ noinst_LTLIBRARIES += %D%/libdistance.la %D%/libsmoothing.la
 %C%_libsmoothing_la_SOURCES = \
 	%D%/blocks.c \
 	%D%/blocks.h \
+	%D%/open_steps.c \
 	%D%/plain.c \
 	%D%/plain.h \
 	%D%/rollout.c \

@@ -56,11 +56,22 @@ static double advance(rollout *r, uint64_t t)
     return rollout_cost(r, t);
 }
 
+void rollout_begin(rollout *r)
+{
+    r->stopped = 0;
+    memcpy(r->x, r->start, r->system->states * sizeof *r->x);
+}
+
+double rollout_advance(rollout *r, uint64_t t, const double *u)
+{
+    memcpy(r->u + t * r->system->controls, u, r->system->controls * sizeof *r->u);
+    return advance(r, t);
+}
+
 double rollout_simulate(rollout *r, const double *u)
 {
     double cost = 0;
-    r->stopped = 0;
-    memcpy(r->x, r->start, r->system->states * sizeof *r->x);
+    rollout_begin(r);
     memcpy(r->u, u, r->steps * r->system->controls * sizeof *r->u);
     for (uint64_t t = 0; t < r->steps && !stops(r, t); t++) {
         cost += advance(r, t);
@@ -78,16 +89,16 @@ static void begin_back(rollout *r, const double *more)
 }
 
 /* Reverse of step t: r->bar (after it) to r->x_bar (before it). Sets u_bar, the derivatives by its control,
- * including its cost. */
-static void back(rollout *r, uint64_t t, double *u_bar)
+ * including its cost, times `weight`. */
+static void back(rollout *r, uint64_t t, double weight, double *u_bar)
 {
     const uint64_t ns = r->system->states, nu = r->system->controls;
     const double *x = r->x + t * ns, *u = r->u + t * nu;
     for (uint64_t i = 0; i < ns; i++) {
-        r->x_bar[i] = 2 * r->q[i] * (x[i] - r->goal[i]);
+        r->x_bar[i] = weight * 2 * r->q[i] * (x[i] - r->goal[i]);
     }
     for (uint64_t i = 0; i < nu; i++) {
-        u_bar[i] = 2 * r->r[i] * u[i];
+        u_bar[i] = weight * 2 * r->r[i] * u[i];
     }
     r->system->back(r->self, x, u, r->bar, r->x_bar, u_bar);
 }
@@ -99,12 +110,18 @@ static void turn(rollout *r)
     r->x_bar = swapped;
 }
 
+void rollout_back_step(rollout *r, uint64_t t, double weight, double *u_bar)
+{
+    back(r, t, weight, u_bar);
+    turn(r);
+}
+
 void rollout_back(rollout *r, const double *more, double *u_bar)
 {
     const uint64_t ns = r->system->states;
     begin_back(r, more);
     for (uint64_t t = r->steps; t-- > 0 && !stops(r, t);) {
-        back(r, t, u_bar + t * r->system->controls);
+        back(r, t, 1, u_bar + t * r->system->controls);
         for (uint64_t i = 0; more != NULL && i < ns; i++) {
             r->x_bar[i] += more[t * ns + i];
         }
@@ -161,7 +178,7 @@ static void rollout_follow_back(rollout *r, const double *gain, double *gain_bar
     memset(gain_bar, 0, ns * nu * sizeof *gain_bar);
     begin_back(r, NULL);
     for (uint64_t t = r->steps; t-- > 0 && !stops(r, t);) {
-        back(r, t, r->u_bar);
+        back(r, t, 1, r->u_bar);
         for (uint64_t i = 0; i < nu; i++) {
             add_multiple(ns, r->u_bar[i], r->x + t * ns, gain_bar + i * ns);
             add_multiple(ns, r->u_bar[i], gain + i * ns, r->x_bar);
@@ -211,7 +228,10 @@ void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *sys
     r->host = in->host;
     o->kit.steps = r->steps;
     o->kit.n = r->steps * nu;
-    o->kit.dt = o->h;
+    o->kit.dt = o->kit.control_dt = o->h;
+    o->kit.horizon = r->steps;
+    o->kit.n_obs = ns;
+    o->model = ds_memory_doubles(&o->kit.memory, ns * (ns + nu));
     if (in->status != DS_OK || o->kit.memory.failed) {
         return;
     }
@@ -249,6 +269,7 @@ ds_status open_loop_simulate(void *self, ds_eval *io)
 {
     open_loop *o = self;
     io->loss = rollout_simulate(&o->roll, io->x);
+    io->loss += o->term != NULL && !o->roll.stopped ? o->term(o) : 0;
     return o->roll.stopped ? DS_STOPPED : DS_OK;
 }
 
@@ -262,7 +283,7 @@ int64_t open_loop_bad_step(void *self, ds_eval *io)
 ds_status open_loop_adjoint(void *self, ds_eval *io)
 {
     open_loop *o = self;
-    rollout_back(&o->roll, NULL, io->grad);
+    rollout_back(&o->roll, o->term_back != NULL ? o->term_back(o) : NULL, io->grad);
     return o->roll.stopped ? DS_STOPPED : DS_OK;
 }
 

@@ -43,9 +43,18 @@ typedef struct rollout {
 /* Simulates with controls u of all steps and returns the cost. */
 double rollout_simulate(rollout *r, const double *u);
 
+/* The same step by step: begins an episode; performs step t with control u and returns its cost. */
+void rollout_begin(rollout *r);
+double rollout_advance(rollout *r, uint64_t t, const double *u);
+
 /* Writes the gradient by the controls, steps x controls. `more` (may be NULL): derivatives of further terms
  * of the loss by all states, (steps + 1) x states. */
 void rollout_back(rollout *r, const double *more, double *u_bar);
+
+/* A sweep over the steps of an episode, backwards: r->bar is the adjoint of the state after step t, and
+ * becomes that of the state before it. The cost of the step has the weight `weight`. Writes the derivatives
+ * by its control. */
+void rollout_back_step(rollout *r, uint64_t t, double weight, double *u_bar);
 
 /* The cost of step t of the last episode; t = steps: of its last state. */
 double rollout_cost(const rollout *r, uint64_t t);
@@ -55,7 +64,7 @@ double rollout_cost(const rollout *r, uint64_t t);
 /* Environments whose variables are the controls of all steps of a rollout, time-major. The instance starts
  * with a struct open_loop; its file provides the system, the defaults and a scene. */
 
-enum { OPEN_LOOP_STATES = 5, OPEN_LOOP_CONTROLS = 2 };
+enum { OPEN_LOOP_STATES = 7, OPEN_LOOP_CONTROLS = 4 };
 
 /* Defaults: the values of parameters that are empty or 0. */
 typedef struct open_loop_usual {
@@ -75,10 +84,17 @@ typedef struct open_loop {
     open_law law;            /* .system OPEN_OTHER: only one episode at a time */
     const open_lanes *lanes; /* NULL: the same */
     double *tape;            /* of episodes side by side */
+    /* A further term of the loss, a function of the last episode, and its derivatives by the states, as
+     * `more` of rollout_back(). term NULL: no such term; term_back NULL: no derivatives. */
+    double (*term)(void *self);
+    const double *(*term_back)(void *self);
+    double running, end_bar; /* stepwise control: loss so far; adjoint of the reward of the last step */
+    double *model;           /* channels: a linear model of one step */
 } open_loop;
 
-/* Parameters of all these environments. states_: numbers in a state. */
-#define OPEN_LOOP_PARAMS(states_, state_doc_)                                                                \
+/* Parameters of all these environments. states_, controls_: numbers in a state, of a control. */
+#define OPEN_LOOP_PARAMS(states_, state_doc_) OPEN_LOOP_PARAMS_OF(states_, 2, "10", state_doc_)
+#define OPEN_LOOP_PARAMS_OF(states_, controls_, limit_, state_doc_)                                          \
     DS_INT("steps", "0", 0, 100000, "",                                                                      \
            "Steps T of an episode; 0 = the default of the environment, see above.",                          \
            .flags = DS_PARAM_SHAPE),                                                                         \
@@ -91,8 +107,10 @@ typedef struct open_loop {
                 .flags = DS_PARAM_ADVANCED),                                                                 \
         DS_LIST("qd", "", 0, 1e6, states_, "", "Weights Qd of the squared state at the end.",                \
                 .flags = DS_PARAM_ADVANCED),                                                                 \
-        DS_LIST("r", "", 0, 1e6, 2, "", "Weight R of the squared controls.", .flags = DS_PARAM_ADVANCED),    \
-        DS_REAL("limit", "10", 1e-6, 1e6, "", "Controls lie in [-limit, limit]; the paper has no bounds."),  \
+        DS_LIST("r", "", 0, 1e6, controls_, "", "Weight R of the squared controls.",                         \
+                .flags = DS_PARAM_ADVANCED),                                                                 \
+        DS_REAL("limit", limit_, 1e-6, 1e6, "",                                                              \
+                "Controls lie in [-limit, limit]; the paper has no bounds."),                                \
         DS_LIST("guess", "", -1e6, 1e6, 1, "",                                                               \
                 "Value of all controls at the start of a search; empty = the default of the environment.",   \
                 .flags = DS_PARAM_ADVANCED)
@@ -113,11 +131,36 @@ int64_t open_loop_bad_step(void *self, ds_eval *io);
 ds_status open_loop_adjoint(void *self, ds_eval *io);
 ds_status open_loop_rows(void *self, uint64_t count, ds_eval *const *io);
 
+/* Stepwise control: the observation is the state, a reward minus the cost of the step, at the end minus that
+ * of the last state and `term` too. */
+ds_status open_loop_begin(void *self, uint64_t noise_key);
+void open_loop_observe(const void *self, double *obs);
+ds_status open_loop_act(void *self, uint64_t k, ds_step *io);
+int open_loop_differentiable(const void *self); /* where the gradient is exact */
+ds_status open_loop_back_begin(void *self, uint64_t last);
+ds_status open_loop_back(void *self, ds_back *io);
+
+/* Channels of the linear model of an episode and of its cost, for methods such as iLQR (T steps, x of n
+ * numbers, u of m):
+ *     state             (T + 1) x n
+ *     state_jacobian    T x n x n: d x_(t+1) / d x_t; `back` of the system makes it, so it is of the kind of
+ *                       the gradient
+ *     control_jacobian  T x n x m: d x_(t+1) / d u_t
+ *     cost_gradient     (T + 1) x (n + m): of the cost of a step by x and u; the last state has no u: zeros
+ *     cost_hessian      (T + 1) x (n + m): its second derivatives, a diagonal
+ * `term` is not part of the cost. */
+uint64_t open_loop_channels(const void *self);
+void open_loop_channel(const void *self, uint64_t i, ds_channel *out);
+ds_status open_loop_answer(void *self, ds_eval *io, ds_eval_query *ask);
+
 #define OPEN_LOOP_ROWS .rows = open_loop_rows, .rows_adjoint = 1
 #define OPEN_LOOP_ADVICE "reduce parameter steps"
 #define OPEN_LOOP_TABLE                                                                                      \
     .advice = OPEN_LOOP_ADVICE, .range = open_loop_range, .variable = open_loop_variable,                    \
-    .bad_step = open_loop_bad_step, .passes = 1
+    .bad_step = open_loop_bad_step, .passes = 1, .begin = open_loop_begin, .observe = open_loop_observe,     \
+    .act = open_loop_act, .differentiable = open_loop_differentiable, .back_begin = open_loop_back_begin,    \
+    .back = open_loop_back, .channels = open_loop_channels, .channel = open_loop_channel,                    \
+    .answer = open_loop_answer
 
 /* State t of the last episode; control i of step t, NaN after the last step. */
 const double *open_loop_state(const open_loop *o, uint64_t t);
