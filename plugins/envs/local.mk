@@ -287,7 +287,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.la \
 	%D%/ball2d.la \
 	%D%/beam.la %D%/soft_ball.la %D%/cloth_velocity.la %D%/cloth_throw.la \
-	%D%/walker.la %D%/gear.la %D%/spring_cage.la
+	%D%/walker.la %D%/gear.la %D%/spring_cage.la %D%/soft.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
 %C%_rigid_contact_la_LDFLAGS = $(plugin_link)
 %C%_rigid_contact_la_LIBADD = %D%/engines/rendering/observation/libobserved.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la
@@ -315,6 +315,9 @@ envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.
 %C%_walker_la_SOURCES = %D%/gradsim/walker.c
 %C%_walker_la_LDFLAGS = $(plugin_link)
 %C%_walker_la_LIBADD = %D%/engines/physics/soft/libsoft.la
+%C%_soft_la_SOURCES = %D%/gradsim/soft.c
+%C%_soft_la_LDFLAGS = $(plugin_link)
+%C%_soft_la_LIBADD = %D%/engines/physics/soft/libsoftscene.la
 %C%_gear_la_SOURCES = %D%/gradsim/gear.c
 %C%_gear_la_LDFLAGS = $(plugin_link)
 %C%_gear_la_LIBADD = %D%/engines/physics/soft/libsoft.la

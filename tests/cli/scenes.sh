@@ -99,6 +99,117 @@ run "$dshost" eval --env particles --set env.scene=loop.ini
 [ "$status" -eq 3 ] && grep -q "loop.ini:2: more than 15 included files" err
 result $? "files that include each other"
 
+# ---- deformable bodies ----
+for t in soft_ball walker $(all beam gear); do
+    same "$t" soft
+done
+# soft LINE TEXT EDIT: the finger changed by a sed command is refused; LINE is a pattern of the line, "" for none.
+soft() {
+    sed "$3" "$scenes/finger.ini" > own.ini
+    at=${1:+:$(grep -n "$1" own.ini | head -n 1 | cut -d: -f1)}
+    run "$dshost" eval --env soft --set env.scene=own.ini
+    [ "$status" -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -qF "own.ini$at: " err && grep -qF -- "$2" err
+    passed=$?
+    [ "$passed" -eq 0 ] || echo "#   exit status $status, expected 3 with 'own.ini$at' and '$2'"
+    result "$passed" "soft: $2"
+}
+# body TEXT EDIT: the finger's mesh changed by a sed command is refused, with the line of the scene that names it.
+body() {
+    sed "$2" "$scenes/finger.msh" > finger.msh
+    soft '^file' "$1" ''
+}
+cp "$scenes/finger.ini" "$scenes/finger.msh" .
+soft '^yougs' "unknown key 'yougs_modulus' in [material flesh]: expected one of law, youngs_modulus" '0,/^youngs/s/^youngs/yougs/'
+soft '^poisson' "poisson_ratio = 0.5 is out of range: use a value from 0 to 0.499" '0,/^poisson/s/^poisson.*/poisson_ratio = 0.5/'
+soft '^mu' "remove one pair" '0,/^poisson.*/s/^poisson.*/mu = 1000/'
+soft '^.bdy' "unknown section [bdy finger]: expected one of scene, material, body" 's/^\[body/[bdy/'
+soft '^shape' "shape = 'gaer': expected one of box, ball, gear, walker, mesh; did you mean 'gear'?" '0,/^shape/s/^shape.*/shape = gaer/'
+soft '^shape' "shape = walker needs a material with law = membrane" '0,/^shape/s/^shape.*/shape = walker/'
+soft '^.body' "[body finger] needs the key 'size'" '0,/^shape/s/^shape.*/shape = box/'
+soft '^material' "section [material fesh] is missing" 's/^material = flesh/material = fesh/'
+soft '^.region' "none of the 360 tetrahedra of [body finger] is in this region" 's/^group = 3/group = 4/'
+soft '^.hold' "none of the 132 vertices of [body finger] is in this part" 's/^box = -1 0.1499/box = -1 0.1599/'
+soft '^box = 1' "box is LOWER UPPER, three numbers each: 1 is above -1" 's/^box = -1 0.1499 -1 1/box = 1 0.1499 -1 -1/'
+soft '^.obstacle' "a body begins 0.00" 's/^radius = .*/radius = 0.03/'
+soft '^.muscle tip' "this muscle has no elements" 's/^box = -1 0 -1 1 0.08 1/box = -1 0 -1 1 0.01 1/'
+soft '^weights' "weights are variables" 's/^weights.*/weights = 1/'
+soft '^.control' "[control] has the key 'sectors' or sections [muscle NAME]: give one of them" 's/^weights/sectors = 4\nweights/'
+soft '^.target' "[target finger] needs one of: shift, center" '/^shift/d'
+soft '^youngs_modulus = var' "the target is a shape, not an episode: remove 'truth'" 's/log start 1e5/& truth 1e5/'
+soft '^youngs_modulus = var' "add 'truth VALUE' to the variable, or a section [target BODY]" '/^.target/,/^shift/d'
+soft '^.loss' "only with compare = centre" 's/^compare.*/compare = points/'
+soft '' "the scene has no variables" 's/= variable.*start 1e5/= 1e5/; /^.control/,/^.target/{/^.target/!d}'
+soft '^segments' "segments and move belong to variables, and velocity is a number" 's/^.target/[drive tip]\nbox = -1 0 -1 1 0.0501 1\nvelocity = 1 0 0\nsegments = 2\n&/'
+soft '^.drive' "is held or driven already" 's/^.target/[drive top]\nbox = -1 0.1499 -1 1 1 1\nvelocity = 1 0 0\n&/'
+body "finger.msh:147: tetrahedron 1 has no volume" '147s/.*/1 4 2 1 1 1 2 3 4/'
+body "finger.msh:12: a coordinate is 'nan', not a finite number" '12s/ [^ ]*/ nan/'
+body "finger.msh:147: node 999 does not exist" '147s/[0-9]*$/999/'
+body "finger.msh:149: tetrahedron 3 has a face that two others already share" '148,149s/^\([0-9]*\).*/\1 4 2 1 1 1 2 6 50/'
+soft '^file' "the mesh has triangles only" "s|^file.*|file = $scenes/star.obj|"
+cp "$scenes/finger.msh" .
+good "gradients by weights and a modulus, in contact" eval --env soft --set env.scene=finger.ini --set env.duration=0.12 --x 5.1,2,2,1 --gradient --fd
+has "gradient agrees with differences in 4 of 4 components" "they agree with differences"
+has "spine.youngs_modulus [log10 Pa]" "variables have the names of the file"
+cat > parts.ini <<'END'
+[scene]
+gravity = variable 5..15 start 9
+duration = 0.2
+[material flesh]
+youngs_modulus = variable 1e4..4e4 log
+poisson_ratio = variable 0.1..0.45
+damping = variable 1..10 log
+density = variable 50..200
+[material bone]
+mu = variable 1e4..4e4 log
+lambda = variable 1e4..4e4
+damping = 5
+density = variable 100..300 log
+[body arm]
+shape = box
+material = flesh
+size = 1 0.2 0.2
+cells = 5 1 1
+center = 0 0.6 0
+rotation = 0.98 0 0 0.2
+[body ball]
+shape = ball
+material = flesh
+center = 0 3 0
+velocity = variable -1..1 -5..0 -1..1 start 0.1 -3 0.2
+[region middle]
+body = arm
+sphere = 0 0.6 0 0.25
+material = bone
+[hold left]
+body = arm
+box = -2 -2 -2 -0.4 2 2
+[drive right]
+body = arm
+box = 0.4 -2 -2 2 2 2
+velocity = variable -1..1 start 0.3
+move = xz
+segments = 3
+[force wind]
+body = ball
+force = variable -20..20 start 5
+move = z
+[ground]
+[obstacle plate]
+shape = box
+size = 4 0.2 4
+position = 0 1.6 0
+rotation = 0.99 0 0 0.1
+[target arm]
+shift = 0.1 0.1 0
+[target ball]
+center = 0 2 0
+[loss]
+compare = points
+END
+good "gradients by everything that can be a variable" eval --env soft --set env.scene=parts.ini --x random:1 --gradient --fd
+has "gradient agrees with differences in 18 of 18 components" "18 variables, two bodies, two materials"
+good "without a file there is a soft body" eval --env soft --x start
+
 # ---- dshost new scene, dshost scene ----
 mkdir -p new
 good "a scene to start from" new scene mine --from torus --out new/mine.ini

@@ -31,7 +31,7 @@ static const char *family_of(const char *id)
                       "pivot planar_hand push push_far "
                       "friction spring_wall roomba pendulum tennis lqr pusher1d hydro2d "},
         {"functions", " analytic ffi "},
-        {"scenes", " particles cloth "},
+        {"scenes", " particles cloth soft "},
     };
     char word[80];
     snprintf(word, sizeof word, " %.70s ", id);

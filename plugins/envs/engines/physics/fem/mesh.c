@@ -33,6 +33,7 @@ void fem_mesh_free(fem_mesh *m)
     free(m->point);
     free(m->triangle);
     free(m->tet);
+    free(m->group);
     *m = (fem_mesh){0};
 }
 

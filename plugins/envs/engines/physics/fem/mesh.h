@@ -19,6 +19,7 @@ typedef struct fem_mesh {
     double *point;      /* [points][3] */
     uint32_t *triangle; /* [triangles][3], counter-clockwise seen from outside or from +z */
     uint32_t *tet;      /* [tets][4], positive volume in the meshes of this file */
+    int32_t *group;     /* [tets] of a mesh that a file gives: its group there (read.h); else NULL */
 } fem_mesh;
 
 /* Opens a mesh with arrays of zeros. */

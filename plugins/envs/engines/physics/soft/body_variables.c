@@ -3,6 +3,9 @@
  * and derivatives. */
 #include "engines/physics/soft/body_variables.h"
 
+#include "engines/physics/soft/loads.h"
+#include "engines/physics/soft/materials.h"
+
 #include <diffsim/helper/fail.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -20,6 +23,18 @@ typedef struct slot {
 static int is_vector(body_variable_kind kind)
 {
     return kind == BODY_VARIABLE_POSITION || kind == BODY_VARIABLE_TURN || kind == BODY_VARIABLE_VELOCITY;
+}
+
+/* Sets several kinds of numbers. */
+static int is_material(body_variable_kind kind)
+{
+    return kind == BODY_VARIABLE_YOUNGS || kind == BODY_VARIABLE_POISSON ||
+           kind == BODY_VARIABLE_MATERIAL_DENSITY;
+}
+
+static int has_no_truth(body_variable_kind kind)
+{
+    return kind == BODY_VARIABLE_WEIGHTS || kind == BODY_VARIABLE_LOAD;
 }
 
 /* One variable for each number. */
@@ -42,10 +57,15 @@ static double sign_of(body_variable_kind kind)
     return kind == BODY_VARIABLE_GRAVITY ? -1 : 1;
 }
 
+static slot numbers_of_model(fem_model *m, body_variable_kind kind);
+
 /* With `log`, 10^variable of the true number. */
 static double base_of(const body_variables *set, const body_variable *q, const double *truth)
 {
-    return q->kind == BODY_VARIABLE_MASSES ? 1 : q->kind == BODY_VARIABLE_DENSITY ? set->density : truth[0];
+    return q->kind == BODY_VARIABLE_MASSES ? 1
+           : q->kind == BODY_VARIABLE_DENSITY
+               ? set->density
+               : truth[q->first * numbers_of_model(set->model, q->kind).stride];
 }
 
 /* The variables x, v, grad begin with those of item i. */
@@ -62,6 +82,7 @@ static slot numbers_of_model(fem_model *m, body_variable_kind kind)
         return (slot){m->u, 3 * m->particles, 1};
     case BODY_VARIABLE_DENSITY:
     case BODY_VARIABLE_MASSES:
+    case BODY_VARIABLE_MATERIAL_DENSITY:
         return (slot){m->mass, m->particles, 1};
     case BODY_VARIABLE_GRAVITY:
         return (slot){&m->gravity[1], 1, 1};
@@ -100,6 +121,9 @@ static slot numbers_of_model(fem_model *m, body_variable_kind kind)
     case BODY_VARIABLE_GROUND_MU:
         return (slot){&m->ground.mu, 1, 1};
     case BODY_VARIABLE_WEIGHTS:
+    case BODY_VARIABLE_YOUNGS:
+    case BODY_VARIABLE_POISSON:
+    case BODY_VARIABLE_LOAD:
         break;
     }
     return (slot){NULL, 0, 1};
@@ -118,6 +142,7 @@ static double *numbers_of_variation(const fem_variation *v, body_variable_kind k
         return w->u;
     case BODY_VARIABLE_DENSITY:
     case BODY_VARIABLE_MASSES:
+    case BODY_VARIABLE_MATERIAL_DENSITY:
         return w->mass;
     case BODY_VARIABLE_GRAVITY:
         return &w->gravity[1];
@@ -156,23 +181,26 @@ static double *numbers_of_variation(const fem_variation *v, body_variable_kind k
     case BODY_VARIABLE_GROUND_MU:
         return &w->mu;
     case BODY_VARIABLE_WEIGHTS:
+    case BODY_VARIABLE_YOUNGS:
+    case BODY_VARIABLE_POISSON:
+    case BODY_VARIABLE_LOAD:
         break;
     }
     return NULL;
 }
 
-/* Does number j move with a variable? Numbers of fixed particles do not. */
-static int is_free(const fem_model *m, body_variable_kind kind, size_t j)
+/* Does number j move with the variable? Numbers of fixed particles do not. */
+static int is_free(const fem_model *m, const body_variable *q, size_t j)
 {
-    switch (kind) {
+    switch (q->kind) {
     case BODY_VARIABLE_VELOCITY:
     case BODY_VARIABLE_VELOCITIES:
-        return !m->fixed[j / 3];
+        return !m->fixed[j / 3] && (q->of == NULL || q->of[j / 3]);
     case BODY_VARIABLE_DENSITY:
     case BODY_VARIABLE_MASSES:
-        return !m->fixed[j];
+        return !m->fixed[j] && (q->of == NULL || q->of[j]);
     default:
-        return 1;
+        return q->of == NULL || q->of[j];
     }
 }
 
@@ -209,20 +237,29 @@ static int collide(body_variable_kind a, body_variable_kind b)
     return found;
 }
 
-static uint64_t variables_of(const body_variables *set, body_variable_kind kind)
+static uint64_t variables_of(const body_variables *set, const body_variable *q)
 {
-    if (kind == BODY_VARIABLE_WEIGHTS) {
-        return control_weights(set->control);
+    if (q->kind == BODY_VARIABLE_WEIGHTS) {
+        return control_weights(set->control) - set->idle;
     }
-    if (!is_each(kind)) {
-        return is_vector(kind) ? 3 : 1;
+    if (q->kind == BODY_VARIABLE_LOAD) {
+        return body_load_numbers(q->load);
     }
-    const size_t count = numbers_of_model(set->model, kind).count;
+    if (!is_each(q->kind)) {
+        return is_vector(q->kind) ? 3 : 1;
+    }
+    const size_t count = numbers_of_model(set->model, q->kind).count;
     uint64_t n = 0;
     for (size_t j = 0; j < count; j++) {
-        n += is_free(set->model, kind, j) ? 1 : 0;
+        n += is_free(set->model, q, j) ? 1 : 0;
     }
     return n;
+}
+
+int body_variables_has_logarithm(const body_variables *set, const body_variable *q)
+{
+    const slot numbers = numbers_of_model(set->model, q->kind);
+    return numbers.count == 0 || base_of(set, q, numbers.first) > 0;
 }
 
 /* A logarithm scales the true number, so that number must not be 0. */
@@ -230,8 +267,7 @@ static ds_status check_logarithm(const body_variables *set, const ds_host *host,
 {
     const int ground = q->kind == BODY_VARIABLE_GROUND_KE || q->kind == BODY_VARIABLE_GROUND_KD ||
                        q->kind == BODY_VARIABLE_GROUND_KF;
-    const slot numbers = numbers_of_model(set->model, q->kind);
-    if (!q->log || numbers.count == 0 || base_of(set, q, numbers.first) > 0) {
+    if (!q->log || body_variables_has_logarithm(set, q)) {
         return DS_OK;
     }
     return ds_host_fail(
@@ -239,6 +275,14 @@ static ds_status check_logarithm(const body_variables *set, const ds_host *host,
         "parameter %s: variable %s is a logarithm and needs a true value above 0: raise it, or "
         "remove %s from parameter variables",
         ground ? "contact" : "truth", q->name, q->name);
+}
+
+void body_variables_add(body_variables *set, const body_variable *q)
+{
+    set->at[set->count] = set->n;
+    set->item[set->count++] = q;
+    set->n += variables_of(set, q);
+    set->at[set->count] = set->n;
 }
 
 static ds_status pick(body_variables *set, const ds_host *host, const body_variable *q)
@@ -258,10 +302,7 @@ static ds_status pick(body_variables *set, const ds_host *host, const body_varia
     if (status != DS_OK) {
         return status;
     }
-    set->at[set->count] = set->n;
-    set->item[set->count++] = q;
-    set->n += variables_of(set, q->kind);
-    set->at[set->count] = set->n;
+    body_variables_add(set, q);
     return DS_OK;
 }
 
@@ -333,10 +374,11 @@ void body_variables_range(const body_variables *set, uint64_t i, double *lower, 
 {
     const uint64_t k = item_of(set, i), d = i - set->at[k];
     const body_variable *q = set->item[k];
+    const uint64_t axis = q->kind == BODY_VARIABLE_LOAD ? q->load->axis[d % q->load->axes] : d;
     ds_random r = ds_random_open(set->seed, q->name, d); /* does not depend on the place in the list */
-    *lower = q->axes != NULL ? q->axes->lower[d] : q->lower;
-    *upper = q->axes != NULL ? q->axes->upper[d] : q->upper;
-    *start = q->axes != NULL ? q->axes->start[d]
+    *lower = q->axes != NULL ? q->axes->lower[axis] : q->lower;
+    *upper = q->axes != NULL ? q->axes->upper[axis] : q->upper;
+    *start = q->axes != NULL ? q->axes->start[axis]
                              : q->start + set->start_spread * (q->random * ds_random_uniform(&r));
     if (q->kind == BODY_VARIABLE_MASSES && set->near != BODY_VARIABLE_ANYWHERE) {
         *start = fmax(*lower, fmin(*upper, start_near(set, i, d)));
@@ -348,7 +390,9 @@ void body_variables_name(const body_variables *set, uint64_t i, ds_env_variable 
     const uint64_t k = item_of(set, i);
     const body_variable *q = set->item[k];
     const unsigned j = (unsigned)(i - set->at[k]);
-    if (is_vector(q->kind)) {
+    if (q->kind == BODY_VARIABLE_LOAD) {
+        body_load_name(q->load, j, q->name, out);
+    } else if (is_vector(q->kind)) {
         ds_env_variable_put(out->name, "%s.%c", q->name, "xyz"[j]);
     } else if (q->kind == BODY_VARIABLE_VELOCITIES) {
         ds_env_variable_put(out->name, "%s.%u.%c", q->name, j / 3, "xyz"[j % 3]);
@@ -378,6 +422,9 @@ void body_variables_draw(body_variables *set, ds_memory *room)
 static double error_of(const body_variables *set, const body_variable *q, const double *truth, size_t j,
                        double v)
 {
+    if (is_material(q->kind)) {
+        return body_material_error(q, v);
+    }
     if (q->log) {
         return fabs(pow(10, v) / base_of(set, q, truth) - 1);
     }
@@ -393,8 +440,8 @@ static double error_of_item(const body_variables *set, uint64_t i, const double 
     const size_t count = is_each(q->kind) ? numbers.count : single;
     double sum = 0;
     for (size_t j = 0, next = 0; j < count; j++) {
-        if (!is_each(q->kind) || is_free(set->model, q->kind, j)) {
-            sum += error_of(set, q, truth, j * numbers.stride, x[next++]);
+        if (!is_each(q->kind) || is_free(set->model, q, j)) {
+            sum += error_of(set, q, truth, (j + q->first * single) * numbers.stride, x[next++]);
         }
     }
     return sum;
@@ -422,9 +469,9 @@ void body_variables_error(const body_variables *set, const double *x, identified
 {
     double sum = 0;
     for (uint64_t i = 0; i < set->count; i++) {
-        const double error = set->item[i]->kind == BODY_VARIABLE_WEIGHTS ? (double)NAN
-                             : set->drawn != NULL                        ? error_of_drawn(set, i, x)
-                                                  : error_of_item(set, i, x + set->at[i]);
+        const double error = has_no_truth(set->item[i]->kind) ? (double)NAN
+                             : set->drawn != NULL             ? error_of_drawn(set, i, x)
+                                                              : error_of_item(set, i, x + set->at[i]);
         identified_set(out, i, error / (double)(set->at[i + 1] - set->at[i]));
         sum += error;
     }
@@ -453,7 +500,7 @@ int body_variables_stays_in_plane(const body_variables *set)
 {
     uint64_t i = 0;
     while (i < set->count && !is_vector(set->item[i]->kind) &&
-           set->item[i]->kind != BODY_VARIABLE_VELOCITIES) {
+           set->item[i]->kind != BODY_VARIABLE_VELOCITIES && set->item[i]->kind != BODY_VARIABLE_LOAD) {
         i++;
     }
     return i == set->count;
@@ -576,7 +623,7 @@ static void set_numbers(const body_variables *set, const body_variable *q, const
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
         const size_t at = j * numbers.stride;
-        if (is_free(set->model, q->kind, j)) {
+        if (is_free(set->model, q, j)) {
             const double v = x[variable(q->kind, j, &next)];
             numbers.first[at] =
                 q->log ? truth[at] * pow(10, v) / base_of(set, q, truth) : sign_of(q->kind) * v;
@@ -593,18 +640,45 @@ static void set_truth(const body_variables *set, const body_variable *q)
     }
 }
 
+/* The weights of the controller, with 0 for the idle ones. */
+static const double *all_weights(const body_variables *set, const double *x)
+{
+    if (set->idle == 0) {
+        return x;
+    }
+    memcpy(set->weights, x, (control_weights(set->control) - set->idle) * sizeof *x);
+    return set->weights;
+}
+
+static void gather_weights(const body_variables *set, double *grad)
+{
+    if (set->idle == 0) {
+        control_gradient(set->control, grad);
+        return;
+    }
+    const size_t used = control_weights(set->control) - set->idle;
+    control_gradient(set->control, set->weights);
+    memcpy(grad, set->weights, used * sizeof *grad);
+    memset(set->weights, 0, (used + set->idle) * sizeof *set->weights);
+}
+
 void body_variables_apply(const body_variables *set, const double *x)
 {
     for (uint64_t i = 0; i < set->count; i++) {
         const body_variable *q = set->item[i];
         if (q->kind == BODY_VARIABLE_WEIGHTS) {
-            control_set(set->control, x != NULL ? x + set->at[i] : NULL);
+            control_set(set->control, x != NULL ? all_weights(set, x + set->at[i]) : NULL);
+        } else if (q->kind == BODY_VARIABLE_LOAD) {
+            body_load_put(q->load, x != NULL ? x + set->at[i] : NULL);
+        } else if (is_material(q->kind)) {
+            continue; /* below */
         } else if (x == NULL) {
             set_truth(set, q);
         } else if (!is_pose(q->kind)) {
             set_numbers(set, q, x + set->at[i]);
         }
     }
+    body_materials_apply(set, x);
     if (x != NULL) {
         apply_pose(set, x);
     }
@@ -625,7 +699,7 @@ static void gather_numbers(const body_variables *set, const body_variable *q, co
     const double *from = numbers_of_variation(bar, q->kind);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
-        if (is_free(set->model, q->kind, j)) {
+        if (is_free(set->model, q, j)) {
             grad[variable(q->kind, j, &next)] += slope(q, &numbers, j) * from[j * numbers.stride];
         }
     }
@@ -638,7 +712,11 @@ void body_variables_gather(const body_variables *set, const double *x, const fem
         const body_variable *q = set->item[i];
         double *out = grad + set->at[i];
         if (q->kind == BODY_VARIABLE_WEIGHTS) {
-            control_gradient(set->control, out);
+            gather_weights(set, out);
+        } else if (q->kind == BODY_VARIABLE_LOAD) {
+            body_load_gather(q->load, out);
+        } else if (is_material(q->kind)) {
+            body_material_gather(set, i, x, bar, out);
         } else if (is_pose(q->kind)) {
             gather_pose(set, i, x, bar->q, out);
         } else {
@@ -654,7 +732,7 @@ static void spread_numbers(const body_variables *set, const body_variable *q, co
     double *to = numbers_of_variation(dot, q->kind);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
-        if (is_free(set->model, q->kind, j)) {
+        if (is_free(set->model, q, j)) {
             to[j * numbers.stride] += slope(q, &numbers, j) * v[variable(q->kind, j, &next)];
         }
     }
@@ -666,7 +744,11 @@ void body_variables_spread(body_variables *set, const double *x, const double *v
         const body_variable *q = set->item[i];
         const double *along = v + set->at[i];
         if (q->kind == BODY_VARIABLE_WEIGHTS) {
-            set->weights_dot = along;
+            set->weights_dot = all_weights(set, along);
+        } else if (q->kind == BODY_VARIABLE_LOAD) {
+            body_load_spread(q->load, along);
+        } else if (is_material(q->kind)) {
+            body_material_spread(set, i, x, along, dot);
         } else if (is_pose(q->kind)) {
             spread_pose(set, i, x, along, dot->q);
         } else {

@@ -4,7 +4,22 @@ env_engine_libs += %D%/libsoft.la
 %C%_libsoft_la_SOURCES = \
 	%D%/body_variables.c \
 	%D%/body_variables.h \
+	%D%/loads.c \
+	%D%/loads.h \
+	%D%/materials.c \
+	%D%/materials.h \
 	%D%/soft.c \
-	%D%/soft.h
+	%D%/soft.h \
+	%D%/variable_types.h
 %C%_libsoft_la_LIBADD = plugins/envs/engines/rendering/observation/libobservation.la plugins/envs/engines/physics/fem/libfem.la \
 	plugins/envs/engines/physics/control/libcontrol.la
+
+# The same from a scene file.
+env_engine_libs += %D%/libsoftscene.la
+%C%_libsoftscene_la_SOURCES = \
+	%D%/setup.c \
+	%D%/setup.h \
+	%D%/setup_bodies.c \
+	%D%/setup_bodies.h \
+	%D%/soft_scene.h
+%C%_libsoftscene_la_LIBADD = %D%/libsoft.la plugins/envs/engines/data/libscenefile.la

@@ -113,6 +113,22 @@ static void activate_dot(void *self, uint64_t step, fem_activation *dot)
     }
 }
 
+#define SOFT_HAND(name_)                                                                                     \
+    static void name_##_set(void *self, uint64_t step, double *value)                                        \
+    {                                                                                                        \
+        body_loads_set(&((const soft *)self)->name_, step, value);                                           \
+    }                                                                                                        \
+    static void name_##_bar(void *self, uint64_t step, const double *value_bar)                              \
+    {                                                                                                        \
+        body_loads_bar(&((const soft *)self)->name_, step, value_bar);                                       \
+    }                                                                                                        \
+    static void name_##_dot(void *self, uint64_t step, double *value_dot)                                    \
+    {                                                                                                        \
+        body_loads_dot(&((const soft *)self)->name_, step, value_dot);                                       \
+    }
+SOFT_HAND(drive)
+SOFT_HAND(push)
+
 /* Sets the driver of episodes, except the number of frames. */
 static void soft_drive(soft *s)
 {
@@ -123,6 +139,8 @@ static void soft_drive(soft *s)
         s->driver.activate_bar = activate_bar;
         s->driver.activate_dot = activate_dot;
     }
+    s->driver.drive = (fem_hand){s->drive.particle, s->drive.particles, drive_set, drive_bar, drive_dot};
+    s->driver.push = (fem_hand){s->push.particle, s->push.particles, push_set, push_bar, push_dot};
 }
 
 /* Runs an episode of the present model; *bad as in fem_episode_run(). */
@@ -151,6 +169,8 @@ static ds_status reverse(soft *s, ds_eval *io, const double *r_bar, double *x_ba
     if (s->unknown.control != NULL) {
         control_clear(s->unknown.control);
     }
+    body_loads_clear(&s->drive);
+    body_loads_clear(&s->push);
     const ds_status status = take_failure(s, fem_episode_adjoint(s->episode, &s->bar, &bad));
     s->r_bar = NULL;
     body_variables_gather(&s->unknown, io->x, &s->bar, x_bar);
@@ -262,37 +282,48 @@ void soft_ground(soft *s, ds_param_reader *in)
 
 enum { SOFT_MOST_PHASES = 16 };
 
+ds_status soft_control_as(soft *s, soft_driven driven_, control_options o)
+{
+    o.elements = driven_ == SOFT_TETS ? s->model.tets : s->model.triangles;
+    o.dt = s->dt;
+    o.steps = s->steps;
+    s->driven = driven_;
+    s->unknown.control = control_open(&s->env.kit.memory, &o);
+    return s->unknown.control == NULL ? DS_E_NOMEM : DS_OK;
+}
+
 void soft_control(soft *s, ds_param_reader *in, const soft_controller *c)
 {
     const int all = ds_param_int(in, "controller") == 1;
     const size_t phases = all ? SOFT_FULL_PHASES : c->phases;
     double phase[SOFT_MOST_PHASES] = {0};
-    const control_options o = {.elements = c->driven == SOFT_TETS ? s->model.tets : s->model.triangles,
-                               .groups = all ? 0 : c->groups,
+    const control_options o = {.groups = all ? 0 : c->groups,
                                .group = c->group,
                                .phases = phases,
                                .phase = phase,
                                .rate = c->phase_of(phases, phase),
-                               .scale = ds_param_real(in, "scale"),
-                               .dt = s->dt,
-                               .steps = s->steps};
+                               .scale = ds_param_real(in, "scale")};
     s->driven = c->driven;
     if (in->status == DS_OK && s->model.status == DS_OK) {
-        s->unknown.control = control_open(&s->env.kit.memory, &o);
-        in->status = s->unknown.control == NULL ? DS_E_NOMEM : DS_OK;
+        in->status = soft_control_as(s, c->driven, o);
     }
 }
 
 void soft_ready(soft *s, ds_param_reader *in)
 {
-    ds_env_kit *kit = &s->env.kit;
     if (in->status == DS_OK && s->model.status != DS_OK) {
         in->status = ds_host_fail(in->host, s->model.status, "%s", s->model.problem);
     }
     if (in->status == DS_OK) {
         body_variables_pick(&s->unknown, in, s->task->offered);
-        body_variables_identify(&s->unknown, &s->error);
     }
+    soft_end(s);
+}
+
+void soft_end(soft *s)
+{
+    ds_env_kit *kit = &s->env.kit;
+    body_variables_identify(&s->unknown, &s->error);
     kit->n = s->unknown.n;
     kit->cost = s->steps;
     kit->steps = (s->steps + s->shown_each - 1) / s->shown_each;
@@ -348,7 +379,7 @@ static ds_status open_watch(soft *s)
     if (color != NULL && weight != NULL) {
         describe(s, color, &subject);
         for (size_t i = 0; i < n; i++) { /* fixed particles do not count for the centre */
-            weight[i] = s->model.fixed[i] ? 0 : s->model.mass[i];
+            weight[i] = s->model.fixed[i] || (s->counted != NULL && !s->counted[i]) ? 0 : s->model.mass[i];
         }
         status = comparison_open(&s->env.comparison, s->observe ? s->task->state : COMPARISON_IMAGES,
                                  soft_compared(s), n, weight, &s->cameras, &subject, host);
@@ -456,6 +487,32 @@ static void add_body(const soft *s, ds_scene_kit *k, int b)
     k->body[at].index_count = 3 * s->mesh.triangles;
 }
 
+/* Index of the first obstacle among the drawn bodies. */
+static uint64_t obstacles_from(const soft *s)
+{
+    return s->model.springs > 0 ? 3 : 2;
+}
+
+static void add_obstacle(const fem_obstacle *o, ds_scene_kit *k)
+{
+    const double *p = o->position;
+    double reach = 0;
+    for (int d = 0; d < 3; d++) {
+        reach += o->size[d] * o->size[d];
+    }
+    reach = o->shape == FEM_CAPSULE ? o->size[0] + o->size[1] : sqrt(reach);
+    if (o->shape == FEM_SPHERE) {
+        ds_scene_kit_body(k, "obstacle", DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){o->size[0], 0, 0, 0});
+    } else if (o->shape == FEM_BOX) {
+        ds_scene_kit_body(k, "obstacle", DS_BODY_BOX, DS_ROLE_FIXED, 1,
+                          (double[4]){o->size[0], o->size[1], o->size[2], 0});
+    } else {
+        ds_scene_kit_body(k, "obstacle", DS_BODY_CAPSULE, DS_ROLE_FIXED, 1,
+                          (double[4]){o->size[0], 2 * o->size[1], 0, 0});
+    }
+    ds_scene_kit_include(k, p[0], p[1], p[2], reach);
+}
+
 void soft_bodies(void *self, ds_scene_kit *k)
 {
     soft *s = self;
@@ -466,6 +523,9 @@ void soft_bodies(void *self, ds_scene_kit *k)
                                               (double[4]){0.01, 0, 0, 0});
         k->body[at].index = s->model.spring;
         k->body[at].index_count = 2 * s->model.springs;
+    }
+    for (size_t i = 0; i < s->model.obstacles; i++) {
+        add_obstacle(&s->model.obstacle[i], k);
     }
     for (size_t i = 0; i < s->model.particles; i++) {
         const double *q = s->model.q + 3 * i, *goal = s->goal + 3 * i;
@@ -482,6 +542,12 @@ void soft_bodies(void *self, ds_scene_kit *k)
 void soft_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const soft *s = self;
+    if (b >= obstacles_from(s)) {
+        const fem_obstacle *o = &s->model.obstacle[b - obstacles_from(s)];
+        memcpy(out, o->position, sizeof o->position);
+        memcpy(out + 3, o->rotation, sizeof o->rotation);
+        return;
+    }
     const double *from = b == TARGET ? s->goal : soft_frame(s, k);
     for (size_t i = 0; i < 3 * s->model.particles; i++) {
         out[i] = from[i];

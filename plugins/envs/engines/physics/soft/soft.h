@@ -33,16 +33,18 @@ struct soft {
     /* Set by read(), together with density, control ... of `unknown`. */
     fem_model model;
     body_variables unknown;
-    double dt;            /* s */
-    uint64_t steps;       /* steps of an episode */
-    uint64_t first, each; /* compared states: first, first + each, ..., */
-    uint64_t compared;    /* this many of them, */
-    int last;             /* and, if set, the last state */
-    uint64_t shown_each;  /* steps between frames of the scene */
-    fem_mesh mesh;        /* drawn triangles; points are the particles of the model */
-    double color[3];      /* colour of all triangles */
-    double radius;        /* m; without triangles, particles are drawn as discs of this radius */
-    soft_driven driven;   /* what unknown.control drives, if it is not NULL */
+    double dt;              /* s */
+    uint64_t steps;         /* steps of an episode */
+    uint64_t first, each;   /* compared states: first, first + each, ..., */
+    uint64_t compared;      /* this many of them, */
+    int last;               /* and, if set, the last state */
+    uint64_t shown_each;    /* steps between frames of the scene */
+    fem_mesh mesh;          /* drawn triangles; points are the particles of the model */
+    double color[3];        /* colour of all triangles */
+    double radius;          /* m; without triangles, particles are drawn as discs of this radius */
+    soft_driven driven;     /* what unknown.control drives, if it is not NULL */
+    body_loads drive, push; /* velocities of fixed particles, forces */
+    const uint8_t *counted; /* [particles], not 0: belongs to the compared centre; NULL: all free ones */
 
     /* Set by soft_read() from the parameters. */
     int observe;       /* 0 = image, 1 = state */
@@ -66,6 +68,8 @@ struct soft {
 void soft_read(soft *s, ds_param_reader *in, const soft_task *task);
 /* Call last in read(), after building the model: picks the variables, sets sizes and times of the kit. */
 void soft_ready(soft *s, ds_param_reader *in);
+/* The same for an environment that has added its variables itself. */
+void soft_end(soft *s);
 #define SOFT_PARAMS(variables_, words_, observe_, state_, size_, camera_, mode_)                             \
     DS_TEXT("variables", variables_, "The unknown quantities, one or several of: " words_ ".",               \
             .flags = DS_PARAM_SHAPE),                                                                        \
@@ -105,6 +109,8 @@ typedef struct soft_controller {
     double (*phase_of)(size_t phases, double *phase);
 } soft_controller;
 void soft_control(soft *s, ds_param_reader *in, const soft_controller *c);
+/* The same with all settings of the controller; sets elements, dt and steps. Returns DS_OK or DS_E_NOMEM. */
+ds_status soft_control_as(soft *s, soft_driven driven, control_options options);
 #define SOFT_CONTROL_PARAMS(first_, names_, words_, scale_)                                                  \
     DS_ENUM("controller", first_, names_, words_, .flags = DS_PARAM_SHAPE),                                  \
         DS_REAL("scale", scale_, 0, 1, "", "Largest activation.")
@@ -118,11 +124,12 @@ void soft_bodies(void *self, ds_scene_kit *s);
 void soft_place(const void *self, uint64_t k, uint64_t b, double *out);
 void soft_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 void soft_variable(const void *self, uint64_t i, ds_env_variable *out);
-#define SOFT_TABLE                                                                                           \
-    .allocate = soft_allocate, .release = soft_release, .simulate = soft_simulate, .adjoint = soft_adjoint,  \
+#define SOFT_TABLE_OF(release_)                                                                              \
+    .allocate = soft_allocate, .release = release_, .simulate = soft_simulate, .adjoint = soft_adjoint,      \
     .passes = 2, .channels = comparison_env_channels, .channel = comparison_env_channel,                     \
     .answer = comparison_env_answer, .bodies = soft_bodies, .place = soft_place, .range = soft_range,        \
     .variable = soft_variable
+#define SOFT_TABLE SOFT_TABLE_OF(soft_release)
 
 /* Points of frame k of the scene, [particles][3]. */
 const double *soft_frame(const soft *s, uint64_t k);

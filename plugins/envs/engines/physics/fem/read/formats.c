@@ -3,8 +3,8 @@
  *
  * - OBJ: vertices and faces; normals, textures, groups and materials are ignored.
  * - TetGen: points from a .node file, tetrahedra from its .ele file (H. Si, TetGen, ACM Trans. Math. Softw.
- *   41(2), 2015, and its manual, section "File formats"). Attributes, markers and the nodes of second order
- *   are ignored; the first index, 0 or 1, is that of the first point.
+ *   41(2), 2015, and its manual, section "File formats"). Other attributes than the first of a tetrahedron,
+ *   markers and the nodes of second order are ignored; the first index, 0 or 1, is that of the first point.
  * - Gmsh MSH 2.2 and 4.1, as text or binary (in either byte order): triangles and tetrahedra of first order.
  *   Points and lines are ignored, other elements are an error. C. Geuzaine, J.-F. Remacle: Gmsh reference
  *   manual, section "MSH file format". Messages about binary numbers name the line of the last text before
@@ -99,12 +99,25 @@ int fem_parse_obj(fem_mesh *m, const char *text, size_t size, const char *name, 
 
 enum { MOST_ATTRIBUTES = 1000 };
 
-/* Skips the rest of a line, which must be numbers: attributes and markers. */
+/* A whole number becomes the group of the next elements, anything else 0. */
+static void set_group(reader *r, const char *word)
+{
+    char *end;
+    const long number = strtol(word, &end, 10);
+    r->group =
+        end != word && *end == '\0' && number >= INT32_MIN && number <= INT32_MAX ? (int32_t)number : 0;
+}
+
+/* Skips the rest of a line, which must be numbers: attributes and markers. The first becomes the group. */
 static int skip_numbers(reader *r)
 {
     char word[WORD];
     size_t n = 0;
+    r->group = 0;
     while (reader_word(r, 0, word)) {
+        if (n == 0) {
+            set_group(r, word);
+        }
         if (++n > MOST_ATTRIBUTES) {
             return reader_fail(r, "more than %d attributes", MOST_ATTRIBUTES);
         }
@@ -158,9 +171,20 @@ static int read_tets(reader *r, int64_t first)
             }
             v[k] = (uint32_t)(index - first);
         }
-        if (!reader_add_tet(r, v) || !skip_numbers(r)) {
+        const size_t at = r->mesh.tets;
+        if (!reader_add_tet(r, v)) {
             return 0;
         }
+        /* nodes of second order come before the attribute */
+        for (int64_t k = 4; k < corners; k++) {
+            if (!reader_integer(r, 0, "a node", INT64_MIN, INT64_MAX, &index)) {
+                return 0;
+            }
+        }
+        if (!skip_numbers(r)) {
+            return 0;
+        }
+        r->mesh.group[at] = r->group;
     }
     return 1;
 }
@@ -443,6 +467,21 @@ static int read_tags(gmsh *g, int64_t *tags)
     return read_integer(g, INT, "the number of tags", 0, 100, tags);
 }
 
+/* The tags of an element; the first one is its physical group. */
+static int read_group(gmsh *g, int64_t tags)
+{
+    int64_t first = 0;
+    g->r.group = 0;
+    if (tags == 0) {
+        return 1;
+    }
+    if (!read_integer(g, INT, "a tag", INT32_MIN, INT32_MAX, &first)) {
+        return 0;
+    }
+    g->r.group = (int32_t)first;
+    return skip_integers(g, (int)tags - 1, INT, "a tag");
+}
+
 /* Number, type, number of tags, tags, nodes; binary files have groups of one type and number of tags. */
 static int read_elements_2(gmsh *g)
 {
@@ -458,8 +497,8 @@ static int read_elements_2(gmsh *g)
             return 0;
         }
         if (!(skip_integers(g, 1, INT, "the number of an element") &&
-              (g->binary || (read_type(g, &type) && read_tags(g, &tags))) &&
-              skip_integers(g, (int)tags, INT, "a tag") && read_element(g, type))) {
+              (g->binary || (read_type(g, &type) && read_tags(g, &tags))) && read_group(g, tags) &&
+              read_element(g, type))) {
             return 0;
         }
     }
@@ -468,16 +507,18 @@ static int read_elements_2(gmsh *g)
 
 static int read_elements_4(gmsh *g)
 {
-    int64_t blocks, count, type;
+    int64_t blocks, count, type, entity;
     if (!(read_first_count(g, "the number of blocks", &blocks) &&
           skip_integers(g, 3, wide(g), "a number of elements"))) {
         return 0;
     }
     for (int64_t b = 0; b < blocks; b++) {
-        if (!(skip_integers(g, 2, INT, "an entity") && read_type(g, &type) &&
-              read_count(g, "the number of elements", &count))) {
+        if (!(skip_integers(g, 1, INT, "the dimension of an entity") &&
+              read_integer(g, INT, "the number of an entity", INT32_MIN, INT32_MAX, &entity) &&
+              read_type(g, &type) && read_count(g, "the number of elements", &count))) {
             return 0;
         }
+        g->r.group = (int32_t)entity;
         for (int64_t i = 0; i < count; i++) {
             if (!(skip_integers(g, 1, wide(g), "the tag of an element") && read_element(g, type))) {
                 return 0;

@@ -199,6 +199,12 @@ int reader_add_triangle(reader *r, const uint32_t v[3])
 int reader_add_tet(reader *r, const uint32_t v[4])
 {
     fem_mesh *m = &r->mesh;
+    int32_t *larger = grown(r, m->group, m->tets, r->tet_room, sizeof *larger);
+    if (!larger) {
+        return 0;
+    }
+    m->group = larger;
+    m->group[m->tets] = r->group;
     return add_element(r, v, 4, &m->tet, &r->tet_line, &m->tets, &r->tet_room);
 }
 

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup.c - scene files of deformable bodies (see setup.h): what holds, moves and touches the bodies, the
+ * controller, target and loss, and the whole scene in the order in which one part needs another. */
+#include "engines/physics/soft/setup.h"
+
+#include "engines/physics/soft/setup_bodies.h"
+
+#include <diffsim/helper/fail.h>
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_MUSCLES = 64, MOST_PHASES = 16 };
+
+static const char *const kinds[] = {"scene",  "material", "body",   "region",   "hold",
+                                    "drive",  "force",    "ground", "obstacle", "control",
+                                    "muscle", "target",   "loss",   "camera",   NULL};
+static const char *const frictions[] = {"box", "isotropic", "coulomb", NULL};
+static const char *const moves[] = {"x", "y", "z", "xy", "xz", "yz", "xyz", NULL};
+static const char *const compared[] = {"image", "points", "centre", NULL};
+static const char *const obstacle_shapes[] = {"sphere", "box", "capsule", NULL};
+
+static const char cure[] = "raise substeps, or lower stiffness or damping";
+
+/* ---- what holds and moves vertices ---- */
+
+static void read_hold(setup_reader *r, const scene_section *s)
+{
+    fem_model *m = &r->soft->model;
+    const part p = setup_part(r, s);
+    uint8_t *of = ds_memory_take(&r->setup->memory, m->particles + 1, 1);
+    if (of == NULL || scene_failed(r->f) || setup_mark(r, s, &p, of) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < m->particles; i++) {
+        if (of[i]) {
+            m->fixed[i] = 1;
+            memset(m->u + 3 * i, 0, 3 * sizeof *m->u);
+        }
+    }
+}
+
+/* [drive NAME] and [force NAME]. */
+static void read_load(setup_reader *r, const scene_section *s, body_loads *all, const char *key,
+                      const char *unit, double most)
+{
+    static const uint8_t axes_of[][4] = {{1, 0},    {1, 1},    {1, 2},      {2, 0, 1},
+                                         {2, 0, 2}, {2, 1, 2}, {3, 0, 1, 2}};
+    fem_model *m = &r->soft->model;
+    const int drives = all == &r->soft->drive;
+    const part p = setup_part(r, s);
+    body_variable *v;
+    if (all->count == BODY_LOADS_MOST) {
+        scene_fail(r->f, s, NULL, "more than %d sections of this kind", BODY_LOADS_MOST);
+        return;
+    }
+    body_load *l = &all->load[all->count];
+    scene_needs(r->f, s, key);
+    setup_vector(r, s, key, unit, most, l->still, &v);
+    l->segments = scene_whole(r->f, s, "segments", 1, 1000, 1);
+    l->steps = r->soft->steps;
+    const uint32_t move = scene_choice(r->f, s, "move", moves, 6);
+    uint8_t *of = ds_memory_take(&r->setup->memory, m->particles + 1, 1);
+    uint32_t *list = ds_memory_take(&r->setup->memory, m->particles + 1, sizeof *list);
+    if (of == NULL || list == NULL || scene_failed(r->f) || setup_mark(r, s, &p, of) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < m->particles; i++) {
+        if (of[i] && drives && m->fixed[i]) {
+            scene_fail(r->f, s, NULL, "vertex %zu of [body %s] is held or driven already", i - p.of->particle,
+                       scene_name(p.of->section));
+        } else if (of[i]) {
+            list[l->particles++] = (uint32_t)i;
+            m->fixed[i] = drives ? 1 : m->fixed[i];
+        }
+    }
+    if (v == NULL && (l->segments > 1 || scene_has(r->f, s, "move"))) {
+        scene_fail(r->f, s, scene_has(r->f, s, "move") ? "move" : "segments",
+                   "segments and move belong to variables, and %s is a number", key);
+    }
+    l->particle = list;
+    l->share = drives ? 1 : 1 / (double)l->particles;
+    for (size_t i = 0; v != NULL && i < axes_of[move][0]; i++) {
+        l->axis[i] = axes_of[move][i + 1];
+        l->still[l->axis[i]] = 0;
+        l->axes = i + 1;
+    }
+    if (v != NULL) {
+        for (size_t d = 0; d < 3; d++) { /* coordinates that are not variables */
+            l->still[d] = 0;
+        }
+        v->kind = BODY_VARIABLE_LOAD;
+        v->load = l;
+    }
+    all->count++;
+}
+
+static void read_ground(setup_reader *r)
+{
+    fem_ground *g = &r->soft->model.ground;
+    const scene_section *s = scene_find(r->f, "ground", "");
+    if (s == NULL) {
+        return;
+    }
+    g->on = 1;
+    g->ke = setup_quantity(r, s, "stiffness", "N/m", BODY_VARIABLE_GROUND_KE, 0, 1e9, 1e4, NULL);
+    g->kd = setup_quantity(r, s, "damping", "N s/m", BODY_VARIABLE_GROUND_KD, 0, 1e9, 1, NULL);
+    g->kf = setup_quantity(r, s, "sliding", "N s/m", BODY_VARIABLE_GROUND_KF, 0, 1e9, 10, NULL);
+    g->mu = setup_quantity(r, s, "friction", "", BODY_VARIABLE_GROUND_MU, 0, 100, 0.5, NULL);
+    g->friction = (int)scene_choice(r->f, s, "law", frictions, FEM_FRICTION_BOX);
+    g->offset = scene_number(r->f, s, "offset", 0, 1, 0.01);
+}
+
+/* Size of an obstacle. */
+static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obstacle *o)
+{
+    if (o->shape == FEM_BOX) {
+        scene_needs(r->f, s, "size");
+        scene_numbers(r->f, s, "size", 3, true, 1e-6, setup_most_size, o->size);
+        for (int d = 0; d < 3; d++) {
+            o->size[d] /= 2;
+        }
+        return;
+    }
+    scene_needs(r->f, s, "radius");
+    o->size[0] = scene_number(r->f, s, "radius", 1e-6, setup_most_size, 1);
+    if (o->shape == FEM_CAPSULE) {
+        scene_needs(r->f, s, "length");
+        o->size[1] = scene_number(r->f, s, "length", 1e-6, setup_most_size, 1) / 2;
+    }
+}
+
+static void read_obstacle(setup_reader *r, const scene_section *s)
+{
+    static const fem_obstacle_shape shape_of[] = {FEM_SPHERE, FEM_BOX, FEM_CAPSULE};
+    fem_obstacle o = {.rotation = {1, 0, 0, 0}};
+    fem_model *m = &r->soft->model;
+    if (!scene_needs(r->f, s, "shape") || !scene_needs(r->f, s, "position")) {
+        return;
+    }
+    o.shape = shape_of[scene_choice(r->f, s, "shape", obstacle_shapes, 0)];
+    read_obstacle_size(r, s, &o);
+    scene_numbers(r->f, s, "position", 3, false, -setup_most_size, setup_most_size, o.position);
+    scene_numbers(r->f, s, "rotation", 4, false, -1e3, 1e3, o.rotation);
+    const double *w = o.rotation, length = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
+    if (!(length > 0)) {
+        scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z, and this one is zero");
+    }
+    for (int d = 0; d < 4; d++) {
+        o.rotation[d] /= length;
+    }
+    o.ke = scene_number(r->f, s, "stiffness", 0, 1e9, 1e4);
+    o.kd = scene_number(r->f, s, "damping", 0, 1e9, 1);
+    o.kf = scene_number(r->f, s, "sliding", 0, 1e9, 10);
+    o.mu = scene_number(r->f, s, "friction", 0, 100, 0.5);
+    o.offset = scene_number(r->f, s, "offset", 0, 1, 0.01);
+    if (m->obstacles == FEM_MOST_OBSTACLES) {
+        scene_fail(r->f, s, NULL, "more than %d obstacles", FEM_MOST_OBSTACLES);
+        return;
+    }
+    double n[3], turn[9], slope;
+    for (size_t i = 0; i < m->particles && !scene_failed(r->f); i++) {
+        const double phi = fem_obstacle_distance(&o, m->q + 3 * i, n, turn, &slope);
+        if (phi < 0 && !m->fixed[i]) {
+            scene_fail(r->f, s, NULL,
+                       "a body begins %.3g m inside [obstacle %s], at %.3g %.3g %.3g: move one of them", -phi,
+                       scene_name(s), m->q[3 * i], m->q[3 * i + 1], m->q[3 * i + 2]);
+        }
+    }
+    if (!scene_failed(r->f)) {
+        fem_add_obstacle(m, &o);
+    }
+}
+
+/* ---- controller ---- */
+
+/* Sectors about the z axis through the center of the body, by the middle of each element. */
+static void divide_sectors(const setup_reader *r, const body *b, uint32_t sectors, uint32_t *group)
+{
+    const fem_mesh *mesh = &r->soft->mesh;
+    const size_t corners = b->of->membrane ? 3 : 4;
+    const uint32_t *vertex = b->of->membrane ? mesh->triangle : mesh->tet;
+    const size_t from = b->of->membrane ? b->triangle : b->tet, n = b->of->membrane ? b->triangles : b->tets;
+    for (size_t t = from; t < from + n; t++) {
+        double x = 0, y = 0;
+        for (size_t k = 0; k < corners; k++) {
+            x += mesh->point[3 * (size_t)vertex[corners * t + k]];
+            y += mesh->point[3 * (size_t)vertex[corners * t + k] + 1];
+        }
+        const double turn = atan2(y, x) / (2 * 3.14159265358979323846) + 0.5;
+        group[t] = (uint32_t)fmin(sectors - 1, floor(sectors * turn));
+    }
+}
+
+/* An element belongs to the first muscle that has its middle. Returns how many muscles there are; their
+ * number is the group of the others. */
+static uint32_t divide_muscles(setup_reader *r, int triangles, size_t elements, uint32_t *group, size_t *idle)
+{
+    const scene_section *section[MOST_MUSCLES];
+    uint32_t muscles = 0;
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "muscle"));) {
+        if (muscles == MOST_MUSCLES) {
+            scene_fail(r->f, s, NULL, "more than %d muscles", MOST_MUSCLES);
+            return muscles;
+        }
+        section[muscles++] = s;
+    }
+    for (size_t t = 0; t < elements; t++) {
+        group[t] = muscles;
+    }
+    for (uint32_t k = muscles; k-- > 0 && !scene_failed(r->f);) {
+        const part p = setup_part(r, section[k]);
+        size_t count = 0;
+        for (size_t t = 0; t < elements && !scene_failed(r->f); t++) {
+            if (triangles ? setup_holds_triangle(r, &p, t) : setup_holds_tet(r, &p, t)) {
+                group[t] = k;
+                count++;
+            }
+        }
+        if (count == 0) {
+            scene_fail(r->f, section[k], NULL, "this muscle has no elements");
+        }
+    }
+    for (size_t t = 0; t < elements; t++) {
+        *idle += group[t] == muscles;
+    }
+    return muscles;
+}
+
+static void read_control(setup_reader *r)
+{
+    soft *to = r->soft;
+    const scene_section *s = scene_find(r->f, "control", ""), *muscle = scene_next(r->f, NULL, "muscle");
+    if (s == NULL) {
+        if (muscle != NULL) {
+            scene_fail(r->f, muscle, NULL, "[muscle %s] needs a section [control]", scene_name(muscle));
+        }
+        return;
+    }
+    double phase[MOST_PHASES] = {1.5707963267948966};
+    const uint32_t sectors = scene_whole(r->f, s, "sectors", 2, 1000, 2);
+    const int by_sectors = scene_has(r->f, s, "sectors"), all = scene_has(r->f, s, "weights");
+    const double rate = scene_number(r->f, s, "rate", 0, 1e4, 0);
+    const double scale = scene_number(r->f, s, "scale", 0, 1, 0.3);
+    size_t phases = scene_list(r->f, s, "phases", MOST_PHASES, -1e3, 1e3, phase), idle = 0;
+    scene_quantity w = {.value = 0};
+    body *b = setup_body_of(r, s, NULL);
+    if (!all || (by_sectors && muscle != NULL) || (!by_sectors && muscle == NULL)) {
+        scene_fail(r->f, s, NULL,
+                   !all ? "[control] needs the key 'weights', such as variable -3..3 start 0"
+                        : "[control] has the key 'sectors' or sections [muscle NAME]: give one of them");
+    }
+    scene_quantities(r->f, s, "weights", 1, -1e3, 1e3, &w);
+    if (!scene_failed(r->f) && (!w.variable || w.log)) {
+        scene_fail(r->f, s, "weights",
+                   "weights are variables: weights = variable LOWER..UPPER [start VALUE]");
+    }
+    if (scene_failed(r->f)) {
+        return;
+    }
+    const int triangles = b->of->membrane;
+    const size_t elements = triangles ? to->model.triangles : to->model.tets;
+    uint32_t *group = ds_memory_take(&r->setup->memory, elements + 1, sizeof *group);
+    if (group == NULL) {
+        return;
+    }
+    if (by_sectors && b->tets + b->triangles != elements + (triangles ? to->model.tets : 0) &&
+        r->n_bodies > 1) {
+        scene_fail(r->f, s, "sectors", "sectors divide the only body; give muscles to several");
+    }
+    if (by_sectors) {
+        divide_sectors(r, b, sectors, group);
+    }
+    const uint32_t groups = by_sectors ? sectors : divide_muscles(r, triangles, elements, group, &idle);
+    phases = phases > 0 ? phases : 1;
+    if (scene_failed(r->f)) {
+        return;
+    }
+    body_variable *v = setup_variable(r, s, "weights", 0);
+    if (v == NULL) {
+        return;
+    }
+    *v = (body_variable)BODY_VARIABLE_RANDOM(v->name, "", BODY_VARIABLE_WEIGHTS, w.lower, w.upper, w.value,
+                                             w.random);
+    const ds_status opened = soft_control_as(to, triangles ? SOFT_TRIANGLES : SOFT_TETS,
+                                             (control_options){.groups = groups + (idle > 0 ? 1 : 0),
+                                                               .group = group,
+                                                               .phases = phases,
+                                                               .phase = phase,
+                                                               .rate = rate,
+                                                               .scale = scale});
+    to->unknown.idle = idle > 0 ? phases : 0;
+    to->unknown.weights = ds_memory_doubles(&r->setup->memory, (groups + 1) * phases);
+    r->setup->memory.failed |= opened != DS_OK;
+}
+
+/* ---- target and loss ---- */
+
+static void give_goal(const soft *s, double *q)
+{
+    memcpy(q, ((const soft_scene *)s)->setup.goal, 3 * s->model.particles * sizeof *q);
+}
+
+/* [target BODY]: the body at the start, moved. */
+static void read_target(setup_reader *r, const scene_section *s)
+{
+    const soft *to = r->soft;
+    const body *b = setup_body_of(r, s, scene_name(s));
+    double by[3] = {0, 0, 0};
+    const bool shift = scene_numbers(r->f, s, "shift", 3, false, -setup_most_size, setup_most_size, by);
+    const bool center = scene_numbers(r->f, s, "center", 3, false, -setup_most_size, setup_most_size, by);
+    if (shift + center != 1) {
+        scene_fail(r->f, s, NULL, "[target %s] needs one of: shift, center", scene_name(s));
+        return;
+    }
+    for (size_t i = b->particle; i < b->particle + b->particles; i++) {
+        for (size_t d = 0; d < 3; d++) {
+            const double about =
+                b->turned ? to->model.q[3 * i + d] - b->center[d] : to->mesh.point[3 * i + d];
+            r->setup->goal[3 * i + d] = (shift ? to->model.q[3 * i + d] : about) + by[d];
+        }
+    }
+}
+
+static void read_targets(setup_reader *r)
+{
+    const soft *to = r->soft;
+    const size_t n = to->model.particles;
+    const scene_section *first = scene_next(r->f, NULL, "target");
+    r->setup->goal = ds_memory_doubles(&r->setup->memory, 3 * n + 1);
+    if (r->setup->goal == NULL) {
+        return;
+    }
+    memcpy(r->setup->goal, to->model.q, 3 * n * sizeof(double));
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "target"));) {
+        read_target(r, s);
+    }
+    r->setup->task.target = first != NULL ? give_goal : NULL;
+    for (size_t k = 0; k < r->variables && !scene_failed(r->f); k++) {
+        const place *at = &r->variable[k];
+        if (first == NULL && !at->has_truth) {
+            scene_fail(
+                r->f, at->section, at->key,
+                "%s is a variable, and an episode makes the target: add 'truth VALUE' to the variable, or "
+                "a section [target BODY]",
+                at->key);
+        } else if (first != NULL && at->has_truth) {
+            scene_fail(r->f, at->section, at->key, "the target is a shape, not an episode: remove 'truth'");
+        }
+    }
+}
+
+static void read_loss(setup_reader *r)
+{
+    soft *to = r->soft;
+    const scene_section *s = scene_find(r->f, "loss", "");
+    to->first = scene_whole(r->f, s, "first", 0, UINT32_MAX, (uint32_t)to->first);
+    if (to->first + (to->compared - 1) * to->each > to->steps) {
+        scene_fail(r->f, s, "first", "the last compared state is step %llu of %llu: reduce first or frames",
+                   (unsigned long long)(to->first + (to->compared - 1) * to->each),
+                   (unsigned long long)to->steps);
+    }
+    if (scene_has(r->f, s, "box") || scene_has(r->f, s, "sphere") || scene_has(r->f, s, "group") ||
+        scene_has(r->f, s, "body")) {
+        const part p = setup_part(r, s);
+        r->setup->counted = ds_memory_take(&r->setup->memory, to->model.particles + 1, 1);
+        if (r->setup->counted != NULL && !scene_failed(r->f)) {
+            setup_mark(r, s, &p, r->setup->counted);
+            to->counted = r->setup->counted;
+        }
+        if (to->observe != 2) {
+            scene_fail(r->f, s, NULL, "a part of the vertices can be compared only with compare = centre");
+        }
+    }
+}
+
+/* ---- the whole scene ---- */
+
+static const ds_param *const settings[] = {DS_ENUM("observe", "image", compared, ""),
+                                           DS_PATH("target_image", "", ""),
+                                           CAMERAS_PARAMS("64", "8, 30, 0", "alpha"),
+                                           DS_LIST("color", "1, 1, 0", 0, 1, 3, "", ""),
+                                           DS_INT("seed", "0", 0, 1000000000, "", ""),
+                                           SOFT_TIME_PARAMS("2", "32", "1"),
+                                           NULL};
+
+static const scene_key keys[] = {{"scene", "duration", "duration"},
+                                 {"scene", "substeps", "substeps"},
+                                 {"loss", "frames", "frames"},
+                                 {"loss", "compare", "observe"},
+                                 {"loss", "images", "target_image"},
+                                 {"camera", "position", "camera"},
+                                 {"camera", "size", "image_size"},
+                                 {"camera", "threads", "image_threads"},
+                                 {"camera", "obs", "obs"},
+                                 {"camera", "renderer", "renderer"},
+                                 {"camera", "shading", "shading"},
+                                 {"camera", "texture", "texture"},
+                                 {"camera", "antialias", "antialias"},
+                                 {"camera", "sigma_scale", "sigma_scale"},
+                                 {"camera", "color", "color"},
+                                 {NULL, NULL, NULL}};
+
+/* Settings of the file that parameters replace. */
+static void replace_settings(soft_setup *setup, const soft_choices *c)
+{
+    if (c->duration > 0) {
+        scene_params_set(&setup->params, "duration", c->duration);
+    }
+    if (c->substeps > 0) {
+        scene_params_set(&setup->params, "substeps", c->substeps);
+    }
+    if (c->frames > 0) {
+        scene_params_set(&setup->params, "frames", c->frames);
+    }
+    if (c->observe > 0) {
+        scene_params_set(&setup->params, "observe", c->observe - 1);
+    }
+    if (c->image_size > 0) {
+        scene_params_set(&setup->params, "image_size", c->image_size);
+    }
+}
+
+static void read_gravity(setup_reader *r)
+{
+    const scene_section *s = scene_find(r->f, "scene", "");
+    double *g = r->soft->model.gravity;
+    scene_text(r->f, s, "include", "");
+    if (strncmp(scene_text(r->f, s, "gravity", ""), "variable", 8) == 0) {
+        g[1] = -setup_quantity(r, s, "gravity", "m/s^2", BODY_VARIABLE_GRAVITY, -100, 100, 9.8, NULL);
+    } else {
+        scene_numbers(r->f, s, "gravity", 3, false, -1e3, 1e3, g);
+    }
+}
+
+static void each(setup_reader *r, const char *kind, void (*read)(setup_reader *r, const scene_section *s))
+{
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, kind)) && !scene_failed(r->f);) {
+        read(r, s);
+    }
+}
+
+static void read_bodies(setup_reader *r)
+{
+    each(r, "body", setup_body);
+    if (r->n_bodies == 0) {
+        scene_fail(r->f, NULL, NULL, "section [body] is missing");
+    }
+}
+
+/* Works through the file in the order in which one part needs another. */
+static void read_scene(setup_reader *r)
+{
+    scene_file *f = r->f;
+    soft *s = r->soft;
+    read_gravity(r);
+    setup_materials(r);
+    read_bodies(r);
+    setup_own_tets(r);
+    if (scene_failed(f) || s->model.status != DS_OK || r->setup->memory.failed) {
+        return;
+    }
+    each(r, "region", setup_region);
+    setup_end_materials(r);
+    each(r, "hold", read_hold);
+    for (const scene_section *t = NULL; (t = scene_next(f, t, "drive")) && !scene_failed(f);) {
+        read_load(r, t, &s->drive, "velocity", "m/s", 1e3);
+    }
+    for (const scene_section *t = NULL; (t = scene_next(f, t, "force")) && !scene_failed(f);) {
+        read_load(r, t, &s->push, "force", "N", 1e6);
+    }
+    read_ground(r);
+    each(r, "obstacle", read_obstacle);
+    if (!scene_failed(f)) {
+        read_control(r);
+        read_loss(r);
+        read_targets(r);
+    }
+    if (!scene_failed(f) && r->variables == 0) {
+        scene_fail(f, NULL, NULL,
+                   "the scene has no variables: write one of its numbers as 'variable LOWER..UPPER'");
+    }
+    scene_done(f);
+    body_loads_open(&s->drive, &r->setup->memory);
+    body_loads_open(&s->push, &r->setup->memory);
+    for (size_t i = 0; i < r->variables && !scene_failed(f) && !r->setup->memory.failed; i++) {
+        body_variables_add(&s->unknown, &r->setup->variable[i]);
+    }
+}
+
+ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choices *choices,
+                          const ds_host *host)
+{
+    soft_setup *setup = &scene->setup;
+    soft *s = &scene->soft;
+    setup_reader r = {.setup = setup, .soft = s, .f = file, .host = host};
+    if (file == NULL) {
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for the scene");
+    }
+    setup->file = file;
+    scene_kinds(file, kinds);
+    ds_status status = scene_params_open(&setup->params, file, host, settings, keys, &setup->memory);
+    if (status != DS_OK || scene_failed(file)) {
+        return ds_host_fail(host, status != DS_OK ? status : DS_E_DATA, "%s",
+                            status != DS_OK ? "no memory for the scene" : scene_error(file));
+    }
+    replace_settings(setup, choices);
+    ds_param_reader in = {&setup->params.host, DS_OK};
+    soft_read(s, &in, &setup->task);
+    ds_param_values(&in, "color", 3, s->color);
+    if (in.status != DS_OK) {
+        return in.status;
+    }
+    setup->task.state = s->observe == 2 ? COMPARISON_CENTRE : COMPARISON_POINTS;
+    setup->task.cure = cure;
+    s->unknown.seed = choices->seed;
+    read_scene(&r);
+    for (size_t i = 0; i < r.n_bodies; i++) {
+        free(r.bodies[i].group);
+    }
+    if (scene_failed(file)) {
+        return ds_host_fail(host, DS_E_DATA, "%s", scene_error(file));
+    }
+    if (setup->memory.failed || s->model.status == DS_E_NOMEM) {
+        return ds_host_fail(host, DS_E_NOMEM, "no memory for the scene");
+    }
+    if (s->model.status != DS_OK) {
+        return ds_host_fail(host, DS_E_DATA, "%s: %s", scene_file_name(file), s->model.problem);
+    }
+    soft_end(s);
+    return DS_OK;
+}
+
+void soft_setup_free(soft_setup *setup)
+{
+    scene_file_free(setup->file);
+    ds_memory_free(&setup->memory);
+    memset(setup, 0, sizeof *setup);
+}

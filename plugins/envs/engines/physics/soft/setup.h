@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup.h - the scene of deformable bodies that a file describes; docs/scenes.md lists sections and keys. */
+#ifndef DS_ENGINES_SOFT_SETUP_H
+#define DS_ENGINES_SOFT_SETUP_H
+
+#include "engines/physics/soft/soft_scene.h"
+
+/* Fills a scene of zeros (but for the kit) from a file that scene_file_read() or scene_file_parse() has
+ * opened (NULL: no memory), and owns it. Reports the first mistake to the host, with file and line. */
+ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choices *choices,
+                          const ds_host *host);
+void soft_setup_free(soft_setup *setup);
+
+#endif

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup_bodies.c - materials, bodies and their parts in scene files (see setup_bodies.h). */
+#include "engines/physics/soft/setup_bodies.h"
+
+#include "engines/physics/fem/read.h"
+#include "engines/physics/soft/materials.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_CELLS = 200, MOST_TETS = 500000 };
+
+static const char *const laws[] = {"solid", "membrane", NULL};
+static const char *const shapes[] = {"box", "ball", "gear", "walker", "mesh", NULL};
+
+enum { SHAPE_BOX, SHAPE_BALL, SHAPE_GEAR, SHAPE_WALKER, SHAPE_MESH };
+
+/* ---- variables ---- */
+
+/* The name of key `key` of a section: NAME.key, or the key alone in a section without a name. */
+static const char *name_of(setup_reader *r, const scene_section *s, const char *key)
+{
+    const size_t size = strlen(scene_name(s)) + strlen(key) + 2;
+    char *name = ds_memory_take(&r->setup->memory, size, 1);
+    if (name != NULL) {
+        snprintf(name, size, "%s%s%s", scene_name(s), scene_name(s)[0] != '\0' ? "." : "", key);
+    }
+    return name != NULL ? name : "";
+}
+
+/* A new variable for key `key`; NULL where there are too many. */
+body_variable *setup_variable(setup_reader *r, const scene_section *s, const char *key, int has_truth)
+{
+    if (r->variables == BODY_VARIABLES_MAX) {
+        scene_fail(r->f, s, key, "more than %d variables", BODY_VARIABLES_MAX);
+        return NULL;
+    }
+    r->variable[r->variables] = (place){s, key, has_truth};
+    body_variable *q = &r->setup->variable[r->variables++];
+    q->name = name_of(r, s, key);
+    return q;
+}
+
+/* A number that may be a variable; returns its value in the model as built. */
+double setup_quantity(setup_reader *r, const scene_section *s, const char *key, const char *unit,
+                      body_variable_kind kind, double low, double high, double otherwise,
+                      body_variable **made)
+{
+    const scene_quantity q = scene_quantity_of(r->f, s, key, low, high, otherwise);
+    body_variable *v = q.variable ? setup_variable(r, s, key, !isnan(q.truth)) : NULL;
+    const double built = isnan(q.truth) ? q.value : q.truth;
+    if (v != NULL) {
+        v->unit = unit;
+        v->kind = kind;
+        v->log = q.log;
+        v->lower = q.log ? log10(q.lower) : q.lower;
+        v->upper = q.log ? log10(q.upper) : q.upper;
+        v->start = q.log ? log10(q.value) : q.value;
+    }
+    if (v != NULL && q.log && !(built > 0)) {
+        scene_fail(r->f, s, key, "%s is a logarithm: its truth must be above 0", key);
+    }
+    if (made != NULL) {
+        *made = v;
+    }
+    return built;
+}
+
+/* Three numbers that may be variables together; returns whether they are, with bounds in *q. */
+int setup_vector(setup_reader *r, const scene_section *s, const char *key, const char *unit, double most,
+                 double out[3], body_variable **made)
+{
+    scene_quantity q[3] = {{0}};
+    body_variable_axes *axes;
+    *made = NULL;
+    for (int d = 0; d < 3; d++) {
+        q[d].value = out[d];
+    }
+    if (!scene_quantities(r->f, s, key, 3, -most, most, q) || scene_failed(r->f)) {
+        return 0;
+    }
+    for (int d = 0; d < 3; d++) {
+        out[d] = q[d].value;
+    }
+    if (!q[0].variable) {
+        return 0;
+    }
+    *made = setup_variable(r, s, key, 0);
+    axes = ds_memory_take(&r->setup->memory, 1, sizeof *axes);
+    if (*made == NULL || axes == NULL) {
+        return 0;
+    }
+    if (q[0].log) {
+        scene_fail(r->f, s, key, "%s cannot be a logarithm", key);
+    }
+    for (int d = 0; d < 3; d++) {
+        axes->lower[d] = q[d].lower;
+        axes->upper[d] = q[d].upper;
+        axes->start[d] = q[d].value;
+    }
+    (*made)->unit = unit;
+    (*made)->axes = axes;
+    return 1;
+}
+
+/* ---- materials ---- */
+
+static void read_elastic(setup_reader *r, const scene_section *s, material *m)
+{
+    body_variable *v[5] = {NULL};
+    m->engineering = scene_has(r->f, s, "youngs_modulus") || scene_has(r->f, s, "poisson_ratio");
+    if (m->engineering && (scene_has(r->f, s, "mu") || scene_has(r->f, s, "lambda"))) {
+        scene_fail(r->f, s, scene_has(r->f, s, "mu") ? "mu" : "lambda",
+                   "a material has youngs_modulus and poisson_ratio, or mu and lambda: remove one pair");
+        return;
+    }
+    if (m->engineering) {
+        m->constants->youngs_modulus = setup_quantity(r, s, "youngs_modulus", "Pa", BODY_VARIABLE_YOUNGS, 1,
+                                                      setup_most_stiffness, 1e4, &v[0]);
+        m->constants->poisson_ratio =
+            setup_quantity(r, s, "poisson_ratio", "", BODY_VARIABLE_POISSON, 0, 0.499, 0.4, &v[1]);
+        body_material_law(m->constants->youngs_modulus, m->constants->poisson_ratio, &m->law);
+    } else {
+        m->law.mu =
+            setup_quantity(r, s, "mu", "Pa", BODY_VARIABLE_SOLID_MU, 1e-3, setup_most_stiffness, 1000, &v[0]);
+        m->law.lambda = setup_quantity(r, s, "lambda", "Pa", BODY_VARIABLE_SOLID_LAMBDA, 1e-3,
+                                       setup_most_stiffness, 1000, &v[1]);
+    }
+    m->law.kd = setup_quantity(r, s, "damping", "Pa s", BODY_VARIABLE_SOLID_KD, 0, 1e9, 1, &v[2]);
+    m->density =
+        setup_quantity(r, s, "density", "kg/m^3", BODY_VARIABLE_MATERIAL_DENSITY, 1e-6, 1e6, 1000, &v[3]);
+    m->constants->density = m->density;
+    for (int i = 0; i < 4; i++) { /* body_variable.of and .material follow in setup_end_materials() */
+        if (v[i] != NULL) {
+            v[i]->material = m->constants;
+        }
+    }
+}
+
+/* The model has one membrane. */
+static void read_membrane(setup_reader *r, const scene_section *s, material *m)
+{
+    fem_membrane *to = &r->soft->model.membrane;
+    for (size_t i = 0; i + 1 < r->n_materials; i++) {
+        if (r->materials[i].membrane) {
+            scene_fail(r->f, s, NULL, "a second membrane: all triangles have one material");
+        }
+    }
+    to->mu =
+        setup_quantity(r, s, "stretch", "N/m", BODY_VARIABLE_STRETCH, 0, setup_most_stiffness, 1e4, NULL);
+    to->lambda = setup_quantity(r, s, "area", "N/m", BODY_VARIABLE_AREA, 0, setup_most_stiffness, 1e4, NULL);
+    to->kd = setup_quantity(r, s, "damping", "N s/m", BODY_VARIABLE_AREA_KD, 0, 1e9, 100, NULL);
+    m->mass = scene_number(r->f, s, "mass", 0, 1e6, 0);
+    m->density = scene_number(r->f, s, "density", 0, 1e6, m->mass > 0 ? 0 : 1);
+}
+
+void setup_materials(setup_reader *r)
+{
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "material"));) {
+        if (r->n_materials == SETUP_MATERIALS) {
+            scene_fail(r->f, s, NULL, "more than %d materials", SETUP_MATERIALS);
+            return;
+        }
+        material *m = &r->materials[r->n_materials++];
+        m->section = s;
+        m->constants = &r->setup->material[r->n_materials - 1];
+        m->membrane = scene_choice(r->f, s, "law", laws, 0) == 1;
+        if (m->membrane) {
+            read_membrane(r, s, m);
+        } else {
+            read_elastic(r, s, m);
+        }
+    }
+    if (r->n_materials == 0) {
+        scene_fail(r->f, NULL, NULL, "section [material] is missing");
+    }
+}
+
+/* The material that key `material` names; without the key the only one. */
+static material *material_of(setup_reader *r, const scene_section *s)
+{
+    const char *name = scene_text(r->f, s, "material", r->n_materials == 1 ? NULL : "");
+    for (size_t i = 0; name != NULL && i < r->n_materials; i++) {
+        if (strcmp(scene_name(r->materials[i].section), name) == 0) {
+            return &r->materials[i];
+        }
+    }
+    if (name != NULL) {
+        scene_fail(r->f, s, "material", "section [material%s%s] is missing", name[0] != '\0' ? " " : "",
+                   name);
+    }
+    return &r->materials[0];
+}
+
+/* ---- bodies ---- */
+
+/* A box of cells about the origin. */
+static ds_status make_box(setup_reader *r, const scene_section *s, fem_mesh *mesh)
+{
+    double size[3] = {0}, cells[3] = {0}, cell[3];
+    if (!scene_needs(r->f, s, "size") || !scene_needs(r->f, s, "cells")) {
+        return DS_OK;
+    }
+    scene_numbers(r->f, s, "size", 3, true, 1e-6, setup_most_size, size);
+    scene_numbers(r->f, s, "cells", 3, true, 1, MOST_CELLS, cells);
+    for (int d = 0; d < 3; d++) {
+        if (cells[d] != floor(cells[d])) {
+            scene_fail(r->f, s, "cells", "cells = %.9g is not a whole number", cells[d]);
+        }
+        cell[d] = size[d] / cells[d];
+    }
+    if (5 * cells[0] * cells[1] * cells[2] > MOST_TETS) {
+        scene_fail(r->f, s, "cells",
+                   "%.0f cells have five tetrahedra each, more than %d together: use fewer cells",
+                   cells[0] * cells[1] * cells[2], MOST_TETS);
+    }
+    if (scene_failed(r->f)) {
+        return DS_OK;
+    }
+    const ds_status status = fem_mesh_block(mesh, (size_t)cells[0], (size_t)cells[1], (size_t)cells[2], cell);
+    for (size_t i = 0; i < 3 * mesh->points; i++) {
+        mesh->point[i] -= size[i % 3] / 2;
+    }
+    return status;
+}
+
+/* A mesh from a file, times `scale`. Vertices that no tetrahedron uses are refused by the model. */
+static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mesh *mesh)
+{
+    char why[FEM_READ_ERROR];
+    const char *path = scene_path(r->f, s, "file");
+    const double scale = scene_number(r->f, s, "scale", 1e-6, 1e6, 1);
+    if (!scene_needs(r->f, s, "file")) {
+        return DS_OK;
+    }
+    const int failed = fem_read_mesh(mesh, path, why);
+    if (failed == 2) {
+        return DS_E_NOMEM;
+    }
+    if (failed) {
+        scene_fail(r->f, s, "file", "%s", why);
+    } else if (mesh->tets == 0) {
+        scene_fail(r->f, s, "file",
+                   "the mesh has triangles only: a soft body needs tetrahedra, from Gmsh or TetGen");
+    } else if (mesh->tets > MOST_TETS) {
+        scene_fail(r->f, s, "file", "the mesh has %zu tetrahedra, more than %d: use a coarser one",
+                   mesh->tets, MOST_TETS);
+    }
+    for (size_t i = 0; i < 3 * mesh->points; i++) {
+        mesh->point[i] *= scale;
+        if (fabs(mesh->point[i]) > setup_most_size) {
+            scene_fail(r->f, s, "file", "the mesh reaches %.3g m, more than %g: set scale", mesh->point[i],
+                       setup_most_size);
+        }
+    }
+    return DS_OK;
+}
+
+static ds_status make_mesh(setup_reader *r, const scene_section *s, uint32_t shape, fem_mesh *mesh)
+{
+    switch (shape) {
+    case SHAPE_BOX:
+        return make_box(r, s, mesh);
+    case SHAPE_BALL:
+        return fem_mesh_ball(mesh);
+    case SHAPE_GEAR:
+        return fem_mesh_gear(mesh);
+    case SHAPE_WALKER:
+        return fem_mesh_walker(mesh);
+    default:
+        return make_from_file(r, s, mesh);
+    }
+}
+
+/* Adds points, triangles and tetrahedra of a body to the mesh that is drawn. */
+static ds_status append(fem_mesh *all, const fem_mesh *mesh)
+{
+    fem_mesh sum;
+    const ds_status status = fem_mesh_open(&sum, all->points + mesh->points, all->triangles + mesh->triangles,
+                                           all->tets + mesh->tets);
+    if (status != DS_OK) {
+        return status;
+    }
+    if (all->points > 0) {
+        memcpy(sum.point, all->point, 3 * all->points * sizeof *sum.point);
+        memcpy(sum.triangle, all->triangle, 3 * all->triangles * sizeof *sum.triangle);
+        memcpy(sum.tet, all->tet, 4 * all->tets * sizeof *sum.tet);
+    }
+    memcpy(sum.point + 3 * all->points, mesh->point, 3 * mesh->points * sizeof *sum.point);
+    for (size_t i = 0; i < 3 * mesh->triangles; i++) {
+        sum.triangle[3 * all->triangles + i] = (uint32_t)all->points + mesh->triangle[i];
+    }
+    for (size_t i = 0; i < 4 * mesh->tets; i++) {
+        sum.tet[4 * all->tets + i] = (uint32_t)all->points + mesh->tet[i];
+    }
+    fem_mesh_free(all);
+    *all = sum;
+    return DS_OK;
+}
+
+/* Rotation by a quaternion, as axis and angle. */
+static void read_rotation(setup_reader *r, const scene_section *s, fem_placing *where)
+{
+    double w[4] = {1, 0, 0, 0};
+    if (!scene_numbers(r->f, s, "rotation", 4, false, -1e3, 1e3, w)) {
+        return;
+    }
+    const double along = sqrt(w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
+    if (!(along + fabs(w[0]) > 0)) {
+        scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z, and this one is zero");
+    }
+    memcpy(where->axis, w + 1, sizeof where->axis);
+    where->angle = 2 * atan2(along, w[0]);
+}
+
+static void add_body(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh)
+{
+    soft *to = r->soft;
+    fem_model *m = &to->model;
+    fem_placing where = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
+    body_variable *v;
+    scene_numbers(r->f, s, "center", 3, false, -setup_most_size, setup_most_size, where.position);
+    read_rotation(r, s, &where);
+    b->turned = where.angle != 0;
+    if (setup_vector(r, s, "velocity", "m/s", 1e3, where.velocity, &v)) {
+        v->kind = BODY_VARIABLE_VELOCITY;
+    }
+    memcpy(b->center, where.position, sizeof b->center);
+    b->particle = m->particles;
+    b->tet = m->tets;
+    b->triangle = m->triangles;
+    if (b->of->membrane) {
+        fem_add_cloth(m, mesh, &where, b->of->mass, b->of->density, 0);
+    } else {
+        fem_add_soft(m, mesh, &where, b->of->density, b->of->law);
+    }
+    b->particles = m->particles - b->particle;
+    b->tets = m->tets - b->tet;
+    b->triangles = m->triangles - b->triangle;
+    if (m->status == DS_E_PARAM) {
+        scene_fail(r->f, s, NULL, "[body %s]: %s", scene_name(s), m->problem);
+    }
+    if (m->status == DS_OK && !b->of->membrane) {
+        m->status = fem_mesh_surface(mesh, NULL);
+    }
+    m->status = m->status != DS_OK ? m->status : append(&to->mesh, mesh);
+    if (v != NULL && m->status == DS_OK) { /* the particles of this body */
+        uint8_t *of = ds_memory_take(&r->setup->memory, FEM_MOST_POINTS, 1);
+        if (of != NULL) {
+            memset(of + b->particle, 1, b->particles);
+        }
+        v->of = of;
+        v->first = b->particle;
+    }
+}
+
+void setup_body(setup_reader *r, const scene_section *s)
+{
+    fem_mesh mesh = {0};
+    if (r->n_bodies == SETUP_BODIES) {
+        scene_fail(r->f, s, NULL, "more than %d bodies", SETUP_BODIES);
+        return;
+    }
+    body *b = &r->bodies[r->n_bodies++];
+    b->section = s;
+    b->of = material_of(r, s);
+    if (!scene_needs(r->f, s, "shape")) {
+        return;
+    }
+    const uint32_t shape = scene_choice(r->f, s, "shape", shapes, 0);
+    if ((shape == SHAPE_WALKER) != (b->of->membrane != 0) && !scene_failed(r->f)) {
+        scene_fail(r->f, s, "shape",
+                   "shape = %s needs a material with law = %s: only the walker is a sheet of triangles",
+                   shapes[shape], laws[shape == SHAPE_WALKER]);
+    }
+    if (scene_failed(r->f)) {
+        return;
+    }
+    const ds_status made = make_mesh(r, s, shape, &mesh);
+    r->soft->model.status = r->soft->model.status != DS_OK ? r->soft->model.status : made;
+    if (!scene_failed(r->f) && made == DS_OK) {
+        b->group = mesh.group;
+        mesh.group = NULL;
+        add_body(r, s, b, &mesh);
+    }
+    fem_mesh_free(&mesh);
+}
+
+/* The body that key `body` names; without the key the only one. */
+body *setup_body_of(setup_reader *r, const scene_section *s, const char *name)
+{
+    name = name != NULL ? name : scene_text(r->f, s, "body", r->n_bodies == 1 ? NULL : "");
+    for (size_t i = 0; name != NULL && i < r->n_bodies; i++) {
+        if (strcmp(scene_name(r->bodies[i].section), name) == 0) {
+            return &r->bodies[i];
+        }
+    }
+    if (name != NULL) {
+        scene_fail(r->f, s, "body",
+                   name[0] == '\0' ? "section [%s] needs the key 'body': the scene has several%s"
+                                   : "[%s]: section [body %s] is missing",
+                   scene_name(s), name);
+    }
+    return &r->bodies[0];
+}
+
+/* ---- parts of bodies ---- */
+
+part setup_part(setup_reader *r, const scene_section *s)
+{
+    part p = {.of = setup_body_of(r, s, NULL)};
+    double box[6];
+    p.box = scene_numbers(r->f, s, "box", 6, false, -1e9, 1e9, box);
+    p.ball = scene_numbers(r->f, s, "sphere", 4, false, -1e9, 1e9, p.center);
+    p.group = scene_has(r->f, s, "group");
+    p.number = (int32_t)scene_number(r->f, s, "group", -1e9, 1e9, 0);
+    for (int d = 0; d < 3 && p.box && !scene_failed(r->f); d++) {
+        p.low[d] = box[d];
+        p.high[d] = box[3 + d];
+        if (!(box[d] <= box[3 + d])) {
+            scene_fail(r->f, s, "box", "box is LOWER UPPER, three numbers each: %.6g is above %.6g", box[d],
+                       box[3 + d]);
+        }
+    }
+    if (p.ball && !scene_failed(r->f) && !(p.center[3] > 0)) {
+        scene_fail(r->f, s, "sphere", "sphere is X Y Z RADIUS with a radius above 0");
+    }
+    if (p.group && !scene_failed(r->f) && p.of->group == NULL) {
+        scene_fail(r->f, s, "group", "[body %s] has no groups: its shape is not a mesh file",
+                   scene_name(p.of->section));
+    }
+    return p;
+}
+
+static int inside(const part *p, const double x[3])
+{
+    double distance = 0;
+    int in = 1;
+    for (int d = 0; d < 3; d++) {
+        in = in && (!p->box || (x[d] >= p->low[d] && x[d] <= p->high[d]));
+        distance += (x[d] - p->center[d]) * (x[d] - p->center[d]);
+    }
+    return in && (!p->ball || distance <= p->center[3] * p->center[3]);
+}
+
+/* Is element t of the body in the part? Elements by their middle. */
+static int holds_element(const setup_reader *r, const part *p, const uint32_t *vertex, size_t corners,
+                         size_t t)
+{
+    double middle[3] = {0, 0, 0};
+    for (size_t i = 0; i < 3 * corners; i++) {
+        middle[i % 3] += r->soft->model.q[3 * (size_t)vertex[corners * t + i / 3] + i % 3] / (double)corners;
+    }
+    return inside(p, middle);
+}
+
+int setup_holds_tet(const setup_reader *r, const part *p, size_t t)
+{
+    return t >= p->of->tet && t < p->of->tet + p->of->tets &&
+           (!p->group || p->of->group[t - p->of->tet] == p->number) &&
+           holds_element(r, p, r->soft->model.tet, 4, t);
+}
+
+int setup_holds_triangle(const setup_reader *r, const part *p, size_t t)
+{
+    return t >= p->of->triangle && t < p->of->triangle + p->of->triangles &&
+           holds_element(r, p, r->soft->model.triangle, 3, t);
+}
+
+/* Marks the particles of a part; returns how many. Those of a group are the vertices of its tetrahedra. */
+size_t setup_mark(setup_reader *r, const scene_section *s, const part *p, uint8_t *mark_of)
+{
+    const fem_model *m = &r->soft->model;
+    const body *b = p->of;
+    size_t count = 0;
+    for (size_t t = b->tet; p->group && t < b->tet + b->tets; t++) {
+        for (int k = 0; b->group[t - b->tet] == p->number && k < 4; k++) {
+            mark_of[m->tet[4 * t + (size_t)k]] = 1;
+        }
+    }
+    for (size_t i = b->particle; i < b->particle + b->particles; i++) {
+        mark_of[i] = (!p->group || mark_of[i]) && inside(p, m->q + 3 * i);
+        count += mark_of[i];
+    }
+    if (count == 0 && !scene_failed(r->f)) {
+        scene_fail(r->f, s, NULL, "none of the %zu vertices of [body %s] is in this part", b->particles,
+                   scene_name(b->section));
+    }
+    return count;
+}
+
+/* [region NAME]: another material. */
+void setup_region(setup_reader *r, const scene_section *s)
+{
+    fem_model *m = &r->soft->model;
+    const part p = setup_part(r, s);
+    const material *to = scene_needs(r->f, s, "material") ? material_of(r, s) : &r->materials[0];
+    size_t count = 0;
+    if (!scene_failed(r->f) && (to->membrane || p.of->of->membrane)) {
+        scene_fail(r->f, s, "material", "regions have solid materials");
+    }
+    for (size_t t = 0; t < m->tets && !scene_failed(r->f); t++) {
+        if (setup_holds_tet(r, &p, t)) {
+            m->solid[t] = to->law;
+            r->owner[t] = (uint8_t)(to - r->materials);
+            count++;
+        }
+    }
+    r->divided = 1;
+    if (count == 0) {
+        scene_fail(r->f, s, NULL, "none of the %zu tetrahedra of [body %s] is in this region", p.of->tets,
+                   scene_name(p.of->section));
+    }
+}
+
+void setup_own_tets(setup_reader *r)
+{
+    r->owner = ds_memory_take(&r->setup->memory, r->soft->model.tets + 1, 1);
+    for (size_t i = 0; r->owner != NULL && i < r->n_bodies; i++) {
+        memset(r->owner + r->bodies[i].tet, (int)(r->bodies[i].of - r->materials), r->bodies[i].tets);
+    }
+}
+
+/* Finds what belongs to a material, and what its density adds to the mass of each particle. */
+static size_t divide_material(setup_reader *r, material *m)
+{
+    const fem_model *model = &r->soft->model;
+    size_t first = model->tets;
+    m->tets = ds_memory_take(&r->setup->memory, model->tets + 1, 1);
+    m->share = ds_memory_doubles(&r->setup->memory, model->particles + 1);
+    for (size_t t = model->tets; !r->setup->memory.failed && t-- > 0;) {
+        if (r->owner[t] != (uint8_t)(m - r->materials)) {
+            continue;
+        }
+        first = t;
+        m->tets[t] = 1;
+        for (int k = 0; k < 4; k++) {
+            m->share[model->tet[4 * t + (size_t)k]] += model->tet_volume[t] / 4;
+        }
+    }
+    m->constants->tets = m->tets;
+    m->constants->share = m->share;
+    return first;
+}
+
+/* With regions the masses are sums over the materials. */
+static void add_masses(setup_reader *r)
+{
+    fem_model *model = &r->soft->model;
+    for (size_t i = 0; i < 4 * model->tets; i++) {
+        model->mass[model->tet[i]] = 0;
+    }
+    for (size_t i = 0; i < 4 * model->tets; i++) {
+        model->mass[model->tet[i]] += r->materials[r->owner[i / 4]].density * model->tet_volume[i / 4] / 4;
+    }
+}
+
+void setup_end_materials(setup_reader *r)
+{
+    for (size_t i = 0; i < r->n_materials && !r->setup->memory.failed; i++) {
+        material *m = &r->materials[i];
+        const size_t first = m->membrane ? 0 : divide_material(r, m);
+        for (size_t k = 0; k < r->variables; k++) {
+            body_variable *v = &r->setup->variable[k];
+            if (r->variable[k].section != m->section || m->membrane) {
+                continue;
+            }
+            v->of = m->tets;
+            v->first = v->kind == BODY_VARIABLE_MATERIAL_DENSITY ? 0 : first;
+            if (first == r->soft->model.tets) {
+                scene_fail(r->f, m->section, r->variable[k].key,
+                           "%s is a variable, but no body has this material", r->variable[k].key);
+            }
+        }
+    }
+    if (r->divided && !r->setup->memory.failed) {
+        add_masses(r);
+    }
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* setup_bodies.h - materials, bodies and their parts in a scene file, and quantities that may be variables;
+ * for setup.c. Mistakes are kept in the file (scene_failed()). */
+#ifndef DS_ENGINES_SOFT_SETUP_BODIES_H
+#define DS_ENGINES_SOFT_SETUP_BODIES_H
+
+#include "engines/physics/soft/soft_scene.h"
+
+enum { SETUP_BODIES = 8 };
+
+/* m; Pa */
+static const double setup_most_size = 1e3, setup_most_stiffness = 1e12;
+
+typedef struct material {
+    const scene_section *section;
+    int membrane, engineering; /* engineering: by youngs_modulus and poisson_ratio */
+    fem_solid law;
+    double density, mass; /* kg/m^3, or of a membrane kg/m^2 and kg per particle */
+    body_material *constants;
+    uint8_t *tets;
+    double *share;
+} material;
+
+typedef struct body {
+    const scene_section *section;
+    material *of;
+    double center[3];
+    int turned;                                                 /* has a rotation */
+    size_t particle, particles, tet, tets, triangle, triangles; /* its part of the model */
+    int32_t *group;                                             /* [tets], or NULL */
+} body;
+
+/* Where a quantity that is a variable stands, to refuse it once the target is known. */
+typedef struct place {
+    const scene_section *section;
+    const char *key;
+    int has_truth;
+} place;
+
+typedef struct setup_reader {
+    soft_setup *setup;
+    soft *soft;
+    scene_file *f;
+    const ds_host *host;
+    body bodies[SETUP_BODIES];
+    size_t n_bodies;
+    material materials[SETUP_MATERIALS];
+    size_t n_materials;
+    uint8_t *owner; /* [tets], index of the material */
+    int divided;    /* a region has another density than its body */
+    place variable[BODY_VARIABLES_MAX];
+    size_t variables;
+} setup_reader;
+
+/* Points inside a box or a ball, or tetrahedra of a group; of everything without these keys. */
+typedef struct part {
+    body *of;
+    int box, ball, group;
+    double low[3], high[3], center[4]; /* center and radius */
+    int32_t number;
+} part;
+
+/* A new variable for key `key`; NULL where there are too many. */
+body_variable *setup_variable(setup_reader *r, const scene_section *s, const char *key, int has_truth);
+/* A number that may be a variable; returns its value in the model as built. *made (may be NULL): the variable
+ * or NULL. */
+double setup_quantity(setup_reader *r, const scene_section *s, const char *key, const char *unit,
+                      body_variable_kind kind, double low, double high, double otherwise,
+                      body_variable **made);
+/* Three numbers that may be variables together, with bounds for each axis; returns whether they are. */
+int setup_vector(setup_reader *r, const scene_section *s, const char *key, const char *unit, double most,
+                 double out[3], body_variable **made);
+
+/* In this order: materials; each body; the owners of its tetrahedra; each region; what they own. */
+void setup_materials(setup_reader *r);
+void setup_body(setup_reader *r, const scene_section *s);
+void setup_own_tets(setup_reader *r);
+void setup_region(setup_reader *r, const scene_section *s);
+void setup_end_materials(setup_reader *r);
+
+/* The body of this name; NULL: the one that key `body` names, or without it the only one. */
+body *setup_body_of(setup_reader *r, const scene_section *s, const char *name);
+/* The part of a body that a section describes. Elements belong to it by their middle. */
+part setup_part(setup_reader *r, const scene_section *s);
+int setup_holds_tet(const setup_reader *r, const part *p, size_t t);
+int setup_holds_triangle(const setup_reader *r, const part *p, size_t t);
+/* Marks the particles of a part, mark[particles]; returns how many. Those of a group are the vertices of its
+ * tetrahedra. A part without particles is a mistake of the section. */
+size_t setup_mark(setup_reader *r, const scene_section *s, const part *p, uint8_t *mark);
+
+#endif
