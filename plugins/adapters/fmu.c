@@ -2,13 +2,16 @@
 /* fmu.c - the adapter for FILE.fmu (diffsim/adapter.h): a model of FMI 2.0 or 3.0 is an environment. */
 #include <diffsim/adapter.h>
 #include <errno.h>
-#include <ftw.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "adapters/fmi/archive.h"
-#include "adapters/fmi/task.h"
+#include "adapters/fmi/model.h"
+#include "adapters/opening.h"
 
 /* create() does not receive the plugin, so each file has its own create(). */
 enum { FILES = 16, LISTED = 12 };
@@ -25,16 +28,62 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of them */
 
 /* ---- the folder of an instance ---- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+/* Waits until the process that made the folder has closed its end of the pipe, which its death does too, and
+ * removes the folder. Between fork() and exec() of a process with threads: system calls only. */
+static void keep_folder(int end, const char *path)
 {
-    (void)st, (void)kind, (void)at;
-    return remove(path);
+    char none;
+    setsid(); /* signals to the group of the worker are not meant */
+    for (int s = 1; s < 32; s++) {
+        signal(s, SIG_IGN);
+    }
+    dup2(end, 0);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, 1);
+    dup2(null, 2);
+    for (int fd = 3; fd < 4096; fd++) { /* someone may wait for the end of one of them */
+        close(fd);
+    }
+    while (read(0, &none, 1) < 0 && errno == EINTR) {
+    }
+    execl("/bin/rm", "rm", "-rf", "--", path, (char *)NULL);
+    _exit(1);
+}
+
+/* Makes e->folder, which a process of its own removes, whatever ends this one. */
+static int make_folder(fmu *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    int ends[2];
+    snprintf(e->folder, sizeof e->folder, "%.200s/diffsim-fmu-XXXXXX",
+             tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        e->folder[0] = '\0';
+        return -1;
+    }
+    if (mkdtemp(e->folder) == NULL || (e->keeper = fork()) < 0) {
+        rmdir(e->folder);
+        close(ends[0]);
+        close(ends[1]);
+        e->keeper = 0;
+        e->folder[0] = '\0';
+        return -1;
+    }
+    if (e->keeper == 0) {
+        keep_folder(ends[0], e->folder);
+    }
+    close(ends[0]);
+    e->keeper_fd = ends[1];
+    return 0;
 }
 
 static void remove_folder(fmu *e)
 {
-    if (e->folder[0] != '\0') {
-        nftw(e->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (e->keeper > 0) {
+        close(e->keeper_fd);
+        while (waitpid(e->keeper, NULL, 0) < 0 && errno == EINTR) {
+        }
+        e->keeper = 0;
         e->folder[0] = '\0';
     }
 }
@@ -43,12 +92,10 @@ static void remove_folder(fmu *e)
 static int load_from_folder(fmu *e, const archive *a, const char *name, char *why, size_t room)
 {
     char path[sizeof e->folder + 1024];
-    const char *tmp = getenv("TMPDIR");
-    snprintf(e->folder, sizeof e->folder, "%.200s/diffsim-fmu-XXXXXX",
-             tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-    if (mkdtemp(e->folder) == NULL) {
-        e->folder[0] = '\0';
-        snprintf(why, room, "no folder for the FMU in %.200s", tmp != NULL ? tmp : "/tmp");
+    if (make_folder(e) != 0) {
+        const char *tmp = getenv("TMPDIR");
+        snprintf(why, room, "no folder for the FMU in %.200s: %s", tmp != NULL ? tmp : "/tmp",
+                 strerror(errno));
         return -1;
     }
     snprintf(path, sizeof path, "%s/%s", e->folder, name);
@@ -136,6 +183,8 @@ static ds_status fmu_allocate(void *self)
     e->first = ds_memory_doubles(m, states * n + 1);
     e->jacobian = ds_memory_doubles(m, e->fits * n + 1);
     e->at = ds_memory_doubles(m, 2 * n + 2 * e->fits + 1);
+    e->slope = ds_memory_doubles(m, 2 * e->fits + 1);
+    e->middle = ds_memory_doubles(m, e->fits + 1);
     e->known = ds_memory_take(m, known + 1, sizeof *e->known);
     if (m->failed) {
         return DS_OK;
@@ -490,15 +539,13 @@ static model *make(const ds_adapter_request *q, size_t k, char *why, size_t room
 
 const ds_plugin *ds_adapter_query(uint32_t host_major, uint32_t host_minor, ds_adapter_request *request)
 {
-    char none[8];
+    char none[8], *why;
+    size_t room;
     (void)host_major; /* the host compares the versions */
     (void)host_minor;
-    if (request->struct_size < DS_ADAPTER_REQUEST_SIZE_1_0) {
+    if (!adapter_opens(request, none, &why, &room)) {
         return NULL;
     }
-    const int told = request->error != NULL && request->room > 0;
-    char *why = told ? request->error : none;
-    const size_t room = told ? (size_t)request->room : sizeof none;
     size_t k = 0;
     pthread_mutex_lock(&lock);
     while (k < FILES && file[k] != NULL && strcmp(file[k]->file, request->file) != 0) {

@@ -7,6 +7,7 @@ adapter_link = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined $(DS_Z
 %C%_py_la_LIBADD = $(JANSSON_LIBS)
 %C%_py_la_SOURCES = \
 	%D%/py.c \
+	%D%/opening.h \
 	%D%/python/adapted.c \
 	%D%/python/adapted.h \
 	%D%/python/batch.c \
@@ -36,4 +37,4 @@ adapter_link = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined $(DS_Z
 	%D%/fmi/instance.h \
 	%D%/fmi/model.h \
 	%D%/fmi/task.c \
-	%D%/fmi/task.h
+	%D%/opening.h

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapters/opening.h"
 #include "adapters/python/adapted.h"
 
 /* create() does not receive the plugin, so each file has its own create(). */
@@ -110,16 +111,15 @@ static const ds_plugin *find_or_make(const ds_adapter_request *q, char *why, siz
 
 const ds_plugin *ds_adapter_query(uint32_t host_major, uint32_t host_minor, ds_adapter_request *request)
 {
-    char none[8];
+    char none[8], *why;
+    size_t room;
     (void)host_major; /* the host compares the versions */
     (void)host_minor;
-    if (request->struct_size < DS_ADAPTER_REQUEST_SIZE_1_0) {
+    if (!adapter_opens(request, none, &why, &room)) {
         return NULL;
     }
-    const int told = request->error != NULL && request->room > 0;
     pthread_mutex_lock(&lock);
-    const ds_plugin *p =
-        find_or_make(request, told ? request->error : none, told ? (size_t)request->room : sizeof none);
+    const ds_plugin *p = find_or_make(request, why, room);
     pthread_mutex_unlock(&lock);
     return p;
 }

@@ -62,6 +62,8 @@ def main():
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
             z.writestr("modelDescription.xml", description(model, version, kind))
             z.write(library, f"binaries/{'linux64' if version == 2 else 'x86_64-linux'}/model.so")
+            if "-DCRASH" in more:  # with resources an FMU is unpacked into a folder
+                z.writestr("resources/data.txt", "1\n")
 
 
 if __name__ == "__main__":

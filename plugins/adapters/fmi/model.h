@@ -13,6 +13,7 @@
 #define DS_ADAPTERS_FMI_MODEL_H
 
 #include <diffsim/helper/env_kit.h>
+#include <sys/types.h>
 
 #include "adapters/fmi/instance.h"
 
@@ -38,6 +39,8 @@ typedef struct fmu {
     fmi_description d;
     fmi_instance inst;
     char folder[256];        /* of the unpacked FMU, "" = none */
+    pid_t keeper;            /* the process that removes it; 0 = none */
+    int keeper_fd;           /* which it does when this is closed */
     int library_fd;          /* of a library that was loaded from memory; 0 = none */
     int me, exact, minimize; /* exact: derivatives by the FMU */
     size_t decisions, outputs, fits, fixed;
@@ -55,6 +58,7 @@ typedef struct fmu {
     /* work */
     double *path, *stage, *sign; /* states of all steps; of one step; of the event indicators */
     double *jacobian, *at;       /* fits x n by differences, and where; at[0] is NAN where there is none */
+    double *slope, *middle;      /* of a difference: r per unit to both sides, r between them */
     double *first;               /* states x n: derivatives of the first states */
     uint32_t *known;             /* states, then decisions */
 } fmu;
@@ -70,5 +74,11 @@ uint32_t fmu_product(fmu *e, const double *x, const double *v, double *out, uint
 /* Are the derivatives that the FMU offers there for all of states, parameters and inputs? Called once, at
  * the start point. */
 int fmu_try_derivatives(fmu *e, const double *x);
+
+/* The parameters of the environment: what is varied, and what its loss is (task.c). fmu_task_read() reads
+ * them into e, whose description is there: decisions, outputs, times, fits. All memory is of
+ * e->kit.memory. */
+extern const ds_param *const fmu_params[];
+void fmu_task_read(fmu *e, ds_param_reader *in);
 
 #endif

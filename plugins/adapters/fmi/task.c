@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task.c - see task.h. Lists are words divided by blanks, NAME=..., because names of FMUs may contain
- * commas; a name with blanks stands in double quotes. */
-#include "adapters/fmi/task.h"
+/* task.c - the parameters of an FMU environment: see model.h. Lists are words divided by blanks, NAME=...,
+ * because names of FMUs may contain commas; a name with blanks stands in double quotes. */
+#include "adapters/fmi/model.h"
 
 #include <errno.h>
 #include <stdio.h>
