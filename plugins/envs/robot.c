@@ -836,7 +836,12 @@ static void measure_robot(void *self, uint64_t k, double *out)
     tree_place(t, e->work, state_q(e, step), state_v(e, step));
     tree_centre(t, e->work, out + COM_X, v, L);
     out[ENERGY] = tree_energy(t, e->work, state_q(e, step), state_v(e, step));
-    tree_forward(t, e->work, state_q(e, step), state_v(e, step), &(tree_input){.contact = e->k.contact},
+    inputs_at(e, e->x, (int)k < e->k.pieces ? (int)k : e->k.pieces - 1, 0);
+    tree_forward(t, e->work, state_q(e, step), state_v(e, step),
+                 &(tree_input){.tau = e->tau,
+                               .target = e->target,
+                               .contact = e->k.contact,
+                               .implicit = e->k.rule == MOTION_EULER ? e->k.step : 0},
                  NULL);
     tree_touching(e->work, &out[FORCE]);
     e->placed = -1;
@@ -878,16 +883,18 @@ static const ds_desc desc = {
         "numbers "
         "of [variables].\n"
         "Dynamics by the articulated-body algorithm; contact by the law of Hunt and Crossley with "
-        "regularised "
-        "Coulomb friction. The gradient is exact.\n"
+        "regularised Coulomb friction, or by impulses that solve a complementarity problem. The gradient is "
+        "exact, with impulses between changes of contact.\n"
         "Stepwise control with constant controls and without [variables]: observations are the positions and "
         "velocities of all joints, rewards the decrease of the terms at the end minus the terms of the "
         "step.\n"
         "Metrics: centre of mass, energy, sum of the normal forces of contacts, the terms of the end as if "
         "the "
         "episode ended there.",
-    .citation = "R. Featherstone: Rigid Body Dynamics Algorithms. Springer, 2008. E. Heiden, D. Millard, "
-                "E. Coumans, Y. Sheng, G. Sukhatme: NeuralSim. ICRA 2021, arXiv:2011.04217.",
+    .citation =
+        "R. Featherstone: Rigid Body Dynamics Algorithms. Springer, 2008. E. Heiden, D. Millard, "
+        "E. Coumans, Y. Sheng, G. Sukhatme: NeuralSim. ICRA 2021, arXiv:2011.04217. K. Werling et al., "
+        "RSS 2021.",
 };
 
 DS_ENV_KIT_DEFINE(env, desc)

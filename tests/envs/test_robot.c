@@ -157,6 +157,24 @@ static void derivatives_through_contact(void **state)
     fake_env_close(&e);
 }
 
+/* The same by impulses. A point where a difference passes a change of contact does not agree at two steps of
+ * the difference either. */
+static void derivatives_through_impulses(void **state)
+{
+    fake_env e;
+    open_task(&e, written("[task]\nmodel = %s/hopper.xml\nduration = 0.3\nstep = 0.005\ncontrol_step = 0.05\n"
+                          "contact = complementarity\nmixing = 1e-5\n"
+                          "[start]\nz = -0.1\nhip = 0.3\nknee = -0.6\nankle = 0.3\nvelocity.x = 1\n"
+                          "[controls]\nposition.hip = -0.4 1.6 200 10\nknee = -50 50\nankle = -20 20\n"
+                          "[variables]\nfriction = 0.3 1 log\nrestitution = 0 0.5\n"
+                          "mass.torso = 0.8 1.2\nlength.shank = 0.9 1.1\nstart.knee = -0.7 -0.5\n"
+                          "[loss.a]\nwhat = position\nof = middle\ntarget = 1 0 1\n"
+                          "[loss.b]\nwhat = rate\nof = pitch\nat = mean\n"));
+    assert_int_equal(e.info.n, 6 * 3 + 5);
+    assert_true(wrong_directions(&e, POINTS, 1e-7, 1e-5) <= 2);
+    fake_env_close(&e);
+}
+
 /* Solids against each other: a ball pushes a box. */
 static void derivatives_between_bodies(void **state)
 {
@@ -317,6 +335,9 @@ static void mistakes(void **state)
     refuses(TASK "step = 0.003\n" LOSS, "not a multiple of step");
     refuses(TASK "step = 1e-9\n" LOSS, "more than 1000000 steps");
     refuses(TASK "integrator = leap\n" LOSS, "use one of euler, rk4");
+    refuses(TASK "contact = complementarity\nintegrator = rk4\n" LOSS, "needs integrator = euler");
+    refuses(TASK "mixing = 0\n" LOSS, "mixing must be at least 1e-9");
+    refuses(TASK LIMITS LOSS "[variables]\nrestitution = 0 1\n", "has no effect with contact = compliant");
     refuses(TASK "key = k\n" LOSS, "no keyframe \"k\"");
     refuses(TASK "[start]\nelbow = 1\n" LOSS, "joint \"elbow\" does not exist");
     refuses(TASK "[start]\nhinge = 1 2\n" LOSS, "give 1 number");
@@ -333,5 +354,5 @@ static void mistakes(void **state)
 }
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
-               derivatives_between_bodies, steps_are_the_episode, no_steps_with_variables, examples_run,
-               built_in_task, standing, mistakes)
+               derivatives_through_impulses, derivatives_between_bodies, steps_are_the_episode,
+               no_steps_with_variables, examples_run, built_in_task, standing, mistakes)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Robots: trees of rigid bodies with joints and contact (tree), their motion (motion); files (robot, urdf,
+# Robots: trees of rigid bodies with joints (tree/: tree, tree_state, tree_dynamics, tree_derivatives) and contact
+# (tree_touch: where; tree_compliant, tree_impulse: laws; impulse_problem), their motion (motion); files (robot, urdf,
 # mjcf); tasks (task).
 noinst_LTLIBRARIES += %D%/libarticulated.la
 %C%_libarticulated_la_CPPFLAGS = $(AM_CPPFLAGS) $(EXPAT_CFLAGS) $(INIH_CFLAGS)
@@ -18,12 +19,18 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 	%D%/robot_parts.h \
 	%D%/task.c \
 	%D%/task.h \
-	%D%/tree.c \
-	%D%/tree.h \
-	%D%/tree_contact.c \
-	%D%/tree_contact.h \
-	%D%/tree_derivatives.c \
-	%D%/tree_dynamics.c \
-	%D%/tree_state.c \
-	%D%/tree_state.h \
+	%D%/tree/impulse_problem.c \
+	%D%/tree/impulse_problem.h \
+	%D%/tree/tree.c \
+	%D%/tree/tree.h \
+	%D%/tree/tree_compliant.c \
+	%D%/tree/tree_compliant.h \
+	%D%/tree/tree_derivatives.c \
+	%D%/tree/tree_dynamics.c \
+	%D%/tree/tree_impulse.c \
+	%D%/tree/tree_impulse.h \
+	%D%/tree/tree_state.c \
+	%D%/tree/tree_state.h \
+	%D%/tree/tree_touch.c \
+	%D%/tree/tree_touch.h \
 	%D%/urdf.c

@@ -4,7 +4,7 @@
 #ifndef DS_ENGINES_ARTICULATED_MOTION_H
 #define DS_ENGINES_ARTICULATED_MOTION_H
 
-#include "engines/physics/articulated/tree.h"
+#include "engines/physics/articulated/tree/tree.h"
 
 typedef enum motion_rule {
     MOTION_EULER, /* v' = v + h a(q, v), q' = q + h v'; dampers act on v' */

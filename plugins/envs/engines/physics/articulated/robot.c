@@ -74,6 +74,8 @@ static int read_elements(robot_reader *in, robot_node *root)
         t->number[TREE_STIFFNESS] = 2e4;
         t->number[TREE_DISSIPATION] = 1;
         t->number[TREE_FRICTION] = 1;
+        t->number[TREE_MIXING] = 1e-6;
+        t->number[TREE_CORRECTION] = 0.1;
         t->number[TREE_LIMIT_STIFFNESS] = 500;
         t->number[TREE_LIMIT_DAMPING] = 5;
         if (strcmp(root->name, "robot") == 0) {

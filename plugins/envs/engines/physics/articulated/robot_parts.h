@@ -4,7 +4,7 @@
 #ifndef DS_ENGINES_ARTICULATED_ROBOT_PARTS_H
 #define DS_ENGINES_ARTICULATED_ROBOT_PARTS_H
 
-#include "engines/physics/articulated/tree.h"
+#include "engines/physics/articulated/tree/tree.h"
 
 #include <diffsim/helper/fail.h>
 

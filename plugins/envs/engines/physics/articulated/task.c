@@ -227,8 +227,9 @@ static void read_model(reader *in, const char *model)
 
 static void read_settings(reader *in)
 {
-    static const char *const rules[] = {"euler", "rk4", NULL}, *const contacts[] = {"compliant", "none",
-                                                                                    NULL};
+    static const char *const rules[] = {"euler", "rk4", NULL};
+    static const char *const contacts[] = {"compliant", "none", "complementarity", NULL};
+    static const tree_law laws[] = {TREE_COMPLIANT, TREE_NO_CONTACT, TREE_COMPLEMENTARITY};
     static const char *const shapes[] = {"constant", "linear", "spline", NULL}, *const yes[] = {"no", "yes",
                                                                                                 NULL};
     static const struct {
@@ -237,12 +238,18 @@ static void read_settings(reader *in)
     } numbers[] = {{"stiffness", TREE_STIFFNESS},
                    {"dissipation", TREE_DISSIPATION},
                    {"friction", TREE_FRICTION},
+                   {"restitution", TREE_RESTITUTION},
+                   {"mixing", TREE_MIXING},
+                   {"correction", TREE_CORRECTION},
                    {"limit_stiffness", TREE_LIMIT_STIFFNESS},
                    {"limit_damping", TREE_LIMIT_DAMPING}};
     task *k = in->out;
     tree *t = k->robot.tree;
     k->rule = (motion_rule)choice(in, "task", "integrator", rules, 0);
-    k->contact = choice(in, "task", "contact", contacts, 0) == 0;
+    k->contact = laws[choice(in, "task", "contact", contacts, 0)];
+    if (k->contact == TREE_COMPLEMENTARITY && k->rule != MOTION_EULER) {
+        task_fail(in, "[task] contact = complementarity needs integrator = euler");
+    }
     k->shape = (task_shape)choice(in, "task", "shape", shapes, 0);
     k->step = positive(in, "step", k->robot.step > 0 ? k->robot.step : 0.002);
     double duration = positive(in, "duration", 1), control = positive(in, "control_step", 0.02);
@@ -264,6 +271,10 @@ static void read_settings(reader *in)
         if (!(t->number[numbers[i].number] >= 0)) {
             task_fail(in, "[task] %s must not be negative", numbers[i].name);
         }
+    }
+    t->bounce = positive(in, "bounce", t->bounce);
+    if (!(t->number[TREE_MIXING] >= 1e-9)) { /* contacts may be redundant */
+        task_fail(in, "[task] mixing must be at least 1e-9");
     }
     values_of(in, "task", "gravity", 3, t->number + TREE_GRAVITY);
     if (choice(in, "task", "ground", yes, 0) && !in->failed) {
@@ -614,7 +625,7 @@ static void read_variable(reader *in, entry *e)
 {
     static const char *const of_links[] = {"mass", "length"};
     static const char *const of_joints[] = {"damping", "spring", "rest", "armature", "gain"};
-    static const char *const globals[] = {"stiffness", "dissipation", "friction"};
+    static const char *const globals[] = {"stiffness", "dissipation", "friction", "restitution"};
     task *k = in->out;
     const tree *t = k->robot.tree;
     const char *dot = strchr(e->name, '.'), *text = e->value;
@@ -628,7 +639,7 @@ static void read_variable(reader *in, entry *e)
     e->used = 1;
     *x = (task_variable){.number = -1, .q = -1, .v = -1};
     copy_name(in, e->name, x->name);
-    for (int i = 0; i < 3 && !dot; i++) {
+    for (int i = 0; i < 4 && !dot; i++) {
         x->number = strcmp(globals[i], e->name) == 0 ? TREE_STIFFNESS + i : x->number;
     }
     for (int i = 0; i < 2 && dot; i++) {
@@ -647,6 +658,13 @@ static void read_variable(reader *in, entry *e)
             x->number = link < 0 ? -1 : tree_joint_number(t, (enum tree_joint_number)i, t->link[link].v);
         }
     }
+    int impulses = k->contact == TREE_COMPLEMENTARITY, elastic = x->number == TREE_RESTITUTION;
+    if (!dot && x->number >= 0 && x->number != TREE_FRICTION && impulses != elastic) {
+        task_fail(in, "[variables] %s has no effect with contact = %s", e->name,
+                  impulses     ? "complementarity"
+                  : k->contact ? "compliant"
+                               : "none");
+    }
     int position = dot && strncmp(e->name, "start.", 6) == 0,
         rate = dot && strncmp(e->name, "velocity.", 9) == 0;
     if (position || rate) {
@@ -657,7 +675,8 @@ static void read_variable(reader *in, entry *e)
         task_fail(
             in,
             "[variables] %.40s: use mass.BODY, length.BODY, damping.JOINT, spring.JOINT, rest.JOINT, "
-            "armature.JOINT, gain.JOINT, start.JOINT, velocity.JOINT, stiffness, dissipation or friction",
+            "armature.JOINT, gain.JOINT, start.JOINT, velocity.JOINT, stiffness, dissipation, friction or "
+            "restitution",
             e->name);
     }
     if (in->failed) {

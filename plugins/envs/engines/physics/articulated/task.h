@@ -61,9 +61,10 @@ typedef struct task {
     robot robot;
     motion_rule rule;
     task_shape shape;
-    int contact, pieces, substeps; /* simulation steps of a control step */
-    double step;                   /* s */
-    double *q, *v;                 /* start */
+    tree_law contact;
+    int pieces, substeps; /* simulation steps of a control step */
+    double step;          /* s */
+    double *q, *v;        /* start */
     task_control control[TASK_MOST];
     task_term term[TASK_MOST];
     task_variable variable[TASK_MOST];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree.c - the model of a tree of rigid bodies (tree.h). */
-#include "engines/physics/articulated/tree.h"
+#include "engines/physics/articulated/tree/tree.h"
 
 #include "engines/kit/algebra/mat3.h"
 
@@ -25,6 +25,7 @@ tree *tree_create(ds_memory *m, int room)
     t->numbers = TREE_GLOBALS + (int)n * (TREE_LINK_NUMBERS + 6 * TREE_JOINT_NUMBERS);
     t->number = ds_memory_doubles(m, (size_t)t->numbers);
     t->slip = 0.05;
+    t->bounce = 0.1;
     return m->failed ? NULL : t;
 }
 

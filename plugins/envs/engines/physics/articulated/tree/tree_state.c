@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_state.c - poses, velocities and points of a tree of rigid bodies, its articulated inertia (tree.h,
  * tree_state.h). */
-#include "engines/physics/articulated/tree_state.h"
+#include "engines/physics/articulated/tree/tree_state.h"
 
 #include "engines/kit/algebra/quaternion.h"
 
@@ -15,10 +15,12 @@ tree_work *tree_work_create(ds_memory *m, const tree *t)
     }
     w->limb = ds_memory_take(m, (size_t)t->links + 1, sizeof *w->limb);
     w->touch = ds_memory_take(m, (size_t)t->contacts + 1, sizeof *w->touch);
+    w->impulse = impulse_problem_create(m, t->contacts < TREE_MOST_PRESSED ? t->contacts : TREE_MOST_PRESSED);
+    w->pressed = ds_memory_take(m, (size_t)t->contacts + 1, sizeof *w->pressed);
     w->q = ds_memory_doubles(m, (size_t)t->nq + 1);
-    ds_memory_each(
-        m, (size_t)t->nv + 1,
-        (double **const[]){&w->v, &w->a, &w->tau, &w->w, &w->rate, &w->target, &w->effective, NULL});
+    ds_memory_each(m, (size_t)t->nv + 1,
+                   (double **const[]){&w->v, &w->a, &w->tau, &w->w, &w->rate, &w->target, &w->effective,
+                                      &w->after, &w->none, NULL});
     return m->failed ? NULL : w;
 }
 
@@ -419,11 +421,8 @@ void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, 
     }
 }
 
-void tree_solve(const tree *t, tree_work *w, const double *b, double *rate)
+void tree_respond(const tree *t, tree_work *w, const double *b, double *rate)
 {
-    for (int i = 0; i < t->links; i++) {
-        memset(w->limb[i].p, 0, sizeof w->limb[i].p);
-    }
     for (int i = t->links - 1; i >= 0; i--) {
         tree_pass_bias(t, w, i, b, NULL, w->w);
     }
@@ -437,4 +436,12 @@ void tree_solve(const tree *t, tree_work *w, const double *b, double *rate)
         }
         tree_pass_acceleration(l, m, w->w, m->d, rate);
     }
+}
+
+void tree_solve(const tree *t, tree_work *w, const double *b, double *rate)
+{
+    for (int i = 0; i < t->links; i++) {
+        memset(w->limb[i].p, 0, sizeof w->limb[i].p);
+    }
+    tree_respond(t, w, b, rate);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.h - a tree of rigid bodies with joints: forward and inverse dynamics, mass matrix, points, compliant
+/* tree.h - a tree of rigid bodies with joints: forward and inverse dynamics, mass matrix, points,
  * contact, with exact derivatives.
  *
  * Spatial vectors and algorithms of R. Featherstone, Rigid Body Dynamics Algorithms (Springer, 2008). A
@@ -100,6 +100,9 @@ enum {
     TREE_STIFFNESS = 3,   /* of contact, N/m^1.5 */
     TREE_DISSIPATION,     /* of contact, s/m */
     TREE_FRICTION,        /* coefficient */
+    TREE_RESTITUTION,     /* of impulses: speed after a bounce / speed before it */
+    TREE_MIXING,          /* of impulses: velocity / impulse that a contact gives way, 1/kg */
+    TREE_CORRECTION,      /* of impulses: part of the depth that a step removes */
     TREE_LIMIT_STIFFNESS, /* of joint limits, N m/rad or N/m */
     TREE_LIMIT_DAMPING,   /* N m s/rad or N s/m, while a limit is exceeded */
     TREE_GLOBALS
@@ -127,6 +130,7 @@ typedef struct tree {
     double *lower, *upper;          /* nv: limits; -INFINITY, INFINITY: none */
     int exclusions, (*excluded)[2]; /* pairs of links that do not meet; room of them */
     double slip;                    /* m/s, below which friction is proportional to the slip */
+    double bounce;                  /* m/s, above which restitution acts: see tree_impulse.h */
     ds_memory *memory;
 } tree;
 
@@ -162,12 +166,17 @@ typedef struct tree_work tree_work;
 /* Room for the evaluations below; NULL without memory. */
 tree_work *tree_work_create(ds_memory *m, const tree *t);
 
+/* How bodies in contact act on each other: not at all, by forces that grow with the depth
+ * (tree_compliant.h), or by impulses that solve a complementarity problem (tree_impulse.h; for steps of
+ * length `implicit`). */
+typedef enum tree_law { TREE_NO_CONTACT, TREE_COMPLIANT, TREE_COMPLEMENTARITY } tree_law;
+
 /* What acts on the joints. */
 typedef struct tree_input {
     const double *tau;    /* nv: forces */
     const double *target; /* nv: positions for the controllers with gain TREE_GAIN */
     double implicit; /* s: dampers act on the velocity after a step of this length; 0 = the present one */
-    int contact;     /* 1: with contact */
+    tree_law contact;
 } tree_input;
 
 /* Where derivatives are added to. Any pointer except v may be NULL. */

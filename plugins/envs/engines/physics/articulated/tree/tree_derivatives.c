@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_derivatives.c - adjoint and tangent of the dynamics of a tree of rigid bodies (tree.h). */
-#include "engines/physics/articulated/tree_contact.h"
+#include "engines/physics/articulated/tree/tree_compliant.h"
+#include "engines/physics/articulated/tree/tree_impulse.h"
 
 /* ---- adjoint ---- */
 
@@ -59,6 +60,7 @@ void tree_bar_open(const tree *t, tree_work *w, const tree_bar *bar)
         memset(b->fb, 0, sizeof b->fb);
         memset(b->ab, 0, sizeof b->ab);
         memset(b->vb, 0, sizeof b->vb);
+        memset(b->eb, 0, sizeof b->eb);
         memset(b->pose, 0, sizeof b->pose);
     }
 }
@@ -134,6 +136,7 @@ static void sweep_bar(const tree *t, tree_work *w, const double *rate, const dou
             if (rate) {
                 add6(column, rate[j], b->fb);
                 add6(column, a[j], b->ab);
+                add6(column, a[j], b->eb);
             }
             add_cross_force(b->pose, 1, S, column);
         }
@@ -145,6 +148,7 @@ static void sweep_bar(const tree *t, tree_work *w, const double *rate, const dou
             add6(up->fb, 1, b->fb);
             add6(up->ab, 1, b->ab);
             add6(up->vb, 1, b->vb);
+            add6(up->eb, 1, b->eb);
             add6(up->pose, 1, b->pose);
             tree_length_bar(t, w, l->parent, l->offset, b->pose + 3, bar->number);
         } else if (bar->number) {
@@ -164,10 +168,15 @@ void tree_adjoint(const tree *t, tree_work *w, const double *a_bar, const tree_b
 {
     tree_solve(t, w, a_bar, w->rate);
     tree_bar_open(t, w, bar);
+    if (w->in.contact == TREE_COMPLEMENTARITY) {
+        tree_impulse_bar(t, w, a_bar, bar->number);
+    }
     for (int i = 0; i < t->links; i++) {
         inertial_bar(t, w, i);
     }
-    tree_press_bar(t, w, bar->number);
+    if (w->in.contact == TREE_COMPLIANT) {
+        tree_compliant_bar(t, w, bar->number);
+    }
     sweep_bar(t, w, w->rate, w->a);
     joint_forces_bar(t, w, bar);
 }
@@ -280,7 +289,11 @@ void tree_tangent(const tree *t, tree_work *w, const tree_bar *dot, double *a_do
     for (int i = 0; i < t->links; i++) {
         link_dot(t, w, i, dot);
     }
-    tree_press_dot(t, w, dot);
+    if (w->in.contact == TREE_COMPLIANT) {
+        tree_compliant_dot(t, w, dot);
+    } else if (w->in.contact == TREE_COMPLEMENTARITY) {
+        tree_impulse_dot(t, w, dot);
+    }
     for (int i = t->links - 1; i >= 0; i--) {
         const tree_link *l = &t->link[i];
         limb *b = &w->limb[i];
@@ -298,6 +311,9 @@ void tree_tangent(const tree *t, tree_work *w, const tree_bar *dot, double *a_do
         }
     }
     tree_solve(t, w, w->rate, a_dot);
+    if (w->in.contact == TREE_COMPLEMENTARITY) {
+        tree_impulse_change(t, w, dot, a_dot);
+    }
 }
 
 /* ---- points and the centre of mass ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tree_dynamics.c - forward and inverse dynamics of a tree of rigid bodies, its mass matrix (tree.h). */
-#include "engines/physics/articulated/tree_contact.h"
+#include "engines/physics/articulated/tree/tree_compliant.h"
+#include "engines/physics/articulated/tree/tree_impulse.h"
 
 /* ---- forces of joints ---- */
 
@@ -28,6 +29,36 @@ static void joint_forces(const tree *t, tree_work *w)
 
 /* ---- forward dynamics ---- */
 
+/* w->a for the forces on joints and links; `first`: the articulated inertia too. */
+static void accelerate(const tree *t, tree_work *w, int first)
+{
+    for (int i = 0; i < t->links; i++) {
+        limb *b = &w->limb[i];
+        double h[6];
+        momentum_of(b, b->v, h);
+        for (int k = 0; k < 6; k++) {
+            b->p[k] = -b->f[k];
+        }
+        add_cross_force(b->p, 1, b->v, h);
+    }
+    for (int i = t->links - 1; i >= 0; i--) {
+        if (first) {
+            tree_articulate(t, w, i);
+        }
+        tree_pass_bias(t, w, i, w->tau, w->limb[i].drift, w->w);
+    }
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        limb *b = &w->limb[i];
+        for (int k = 0; k < 3; k++) {
+            b->a[k] = l->parent < 0 ? 0 : w->limb[l->parent].a[k];
+            b->a[3 + k] = l->parent < 0 ? -t->number[TREE_GRAVITY + k] : w->limb[l->parent].a[3 + k];
+        }
+        add6(b->a, 1, b->drift);
+        tree_pass_acceleration(l, b, w->w, b->a, w->a);
+    }
+}
+
 void tree_forward(const tree *t, tree_work *w, const double *q, const double *v, const tree_input *in,
                   double *a)
 {
@@ -41,36 +72,30 @@ void tree_forward(const tree *t, tree_work *w, const double *q, const double *v,
         cross_motion(b->v, b->s, b->drift);
         tree_rigid_matrix(b, b->A);
     }
-    if (in->contact) {
-        tree_press(t, w);
+    if (in->contact != TREE_NO_CONTACT) {
+        tree_touch_find(t, w);
+    }
+    if (in->contact == TREE_COMPLIANT) {
+        tree_compliant(t, w);
     }
     joint_forces(t, w);
-    for (int i = 0; i < t->links; i++) {
-        limb *b = &w->limb[i];
-        double h[6];
-        momentum_of(b, b->v, h);
-        for (int k = 0; k < 6; k++) {
-            b->p[k] = -b->f[k];
-        }
-        add_cross_force(b->p, 1, b->v, h);
-    }
-    for (int i = t->links - 1; i >= 0; i--) {
-        tree_articulate(t, w, i);
-        tree_pass_bias(t, w, i, w->tau, w->limb[i].drift, w->w);
-    }
-    for (int i = 0; i < t->links; i++) {
-        const tree_link *l = &t->link[i];
-        limb *b = &w->limb[i];
-        for (int k = 0; k < 3; k++) {
-            b->a[k] = l->parent < 0 ? 0 : w->limb[l->parent].a[k];
-            b->a[3 + k] = l->parent < 0 ? -t->number[TREE_GRAVITY + k] : w->limb[l->parent].a[3 + k];
-        }
-        add6(b->a, 1, b->drift);
-        tree_pass_acceleration(l, b, w->w, b->a, w->a);
+    accelerate(t, w, 1);
+    if (in->contact == TREE_COMPLEMENTARITY) {
+        tree_impulse(t, w);
+        accelerate(t, w, 0);
     }
     if (a) {
         memcpy(a, w->a, (size_t)t->nv * sizeof *a);
     }
+}
+
+int tree_touching(const tree_work *w, double *force)
+{
+    *force = 0;
+    for (int k = 0; k < w->touching; k++) {
+        *force += w->touch[k].N;
+    }
+    return w->touching;
 }
 
 int tree_singular(const tree *t, const tree_work *w)

@@ -4,7 +4,8 @@
 #define DS_ENGINES_ARTICULATED_TREE_STATE_H
 
 #include "engines/kit/algebra/mat3.h"
-#include "engines/physics/articulated/tree.h"
+#include "engines/physics/articulated/tree/impulse_problem.h"
+#include "engines/physics/articulated/tree/tree.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,17 +76,26 @@ typedef struct limb {
     double A[36], p[6];          /* articulated inertia, bias force */
     double D[36];                /* Cholesky factor of S' A S, for one joint velocity its inverse */
     double a[6], d[6];           /* acceleration minus gravity; velocity under the rates of the adjoint */
-    double fb[6], ab[6], vb[6], pose[6]; /* adjoints of d, a, v; derivative by the pose */
-    double S[36], U[36];                 /* columns of the joint, one after the other; A S */
+    double e[6];                 /* velocity after the step */
+    double fb[6], ab[6], vb[6], eb[6], pose[6]; /* adjoints of d, a, v, of e by accelerations; by the pose */
+    double S[36], U[36];                        /* columns of the joint, one after the other; A S */
 } limb;
 
-/* A contact that touches. */
+enum { TREE_MOST_PRESSED = 64 }; /* contacts with impulses at once */
+
+/* Two solids that touch. Vectors in the axes of the world, points against the point of reference. */
 typedef struct touch {
-    int k;             /* of tree.contact */
-    double c[3], x[3]; /* centre of the ball and point of contact, against the point of reference */
-    double n[3], mask[3], length; /* normal; derivatives of the distance: see distance() */
-    double depth, slip[3], speed, approach, N, F[3];
-    double R[9]; /* axes of the shape */
+    int k;                           /* of tree.contact */
+    double depth, n[3];              /* penetration; normal, from the second solid to the first */
+    double x[3];                     /* point of contact */
+    double friction;                 /* factor of TREE_FRICTION */
+    double N, F[3];                  /* normal force and force on the first solid */
+    double R[9], c[3];               /* axes of the second solid; centre of the ball */
+    double mask[3], length;          /* derivatives of the distance: see distance() */
+    double slip[3], speed, approach; /* compliant law */
+    double D[3][3];                  /* impulses: normal and two tangents */
+    int bounces, corrected;          /* impulses: restitution acts; the depth is corrected */
+    double depth_dot, n_dot[3], x_dot[3], D_dot[3][3]; /* along the direction of a tangent */
 } touch;
 
 struct tree_work {
@@ -97,7 +107,45 @@ struct tree_work {
     tree_bar bar; /* where the derivatives go */
     touch *touch;
     int touching, singular;
+    double *after, *none; /* velocities after the step; zeros */
+    impulse_problem *impulse;
+    int *pressed; /* contact k of the problem is touch[pressed[k]] */
 };
+
+/* Spatial vectors of a link. In a tangent, `pose` is the motion of the link and `vb` the change of its
+ * velocity. */
+typedef enum tree_field {
+    TREE_VELOCITY,         /* v */
+    TREE_RATE,             /* d */
+    TREE_NEXT_VELOCITY,    /* e */
+    TREE_POSE_DOT,         /* pose */
+    TREE_VELOCITY_DOT,     /* vb */
+    TREE_FORCE,            /* f */
+    TREE_RATE_BAR,         /* fb */
+    TREE_VELOCITY_BAR,     /* vb */
+    TREE_NEXT_BAR,         /* eb */
+    TREE_ACCELERATION_BAR, /* ab */
+    TREE_BIAS              /* p */
+} tree_field;
+
+static inline limb *limb_of(const tree_work *w, int link)
+{
+    return link < 0 ? NULL : &w->limb[link];
+}
+
+static inline double *limb_sum(const tree_work *w, int link, tree_field field)
+{
+    limb *b = &w->limb[link];
+    double *const fields[] = {b->v, b->d, b->e, b->pose, b->vb, b->f, b->fb, b->vb, b->eb, b->ab, b->p};
+    return fields[field];
+}
+
+/* The world is at rest. */
+static inline const double *limb_field(const tree_work *w, int link, tree_field field)
+{
+    static const double rest[6];
+    return link < 0 ? rest : limb_sum(w, link, field);
+}
 
 /* The columns of the joint that are fixed in the link begin with this one; the ones before it are fixed in
  * the world. */
@@ -145,7 +193,7 @@ static inline double limit_force(const tree *t, int j, double q, double v)
     return x != 0 && f * x > 0 ? -f : 0;
 }
 
-/* Forces on the joints and the inertia that acts on each velocity in addition to the links. */
+/* The change of a number of the model. */
 static inline double number_dot(const tree_bar *dot, int k)
 {
     return dot->number ? dot->number[k] : 0;
@@ -165,12 +213,15 @@ void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int li
 /* rate = M^-1 b with the factors of the last tree_forward(); the velocities of the links under `rate` are in
  * limb.d. */
 void tree_solve(const tree *t, tree_work *w, const double *b, double *rate);
+/* The same with the force -limb.p on every link in addition to b. */
+void tree_respond(const tree *t, tree_work *w, const double *b, double *rate);
 
 /* The spatial inertia of a link as a matrix. */
 void tree_rigid_matrix(const limb *b, double A[36]);
 /* Articulated inertia of link i, whose children have added theirs, and the factor of its joint. */
 void tree_articulate(const tree *t, tree_work *w, int i);
-/* Passes the bias force of link i to its parent; the joint keeps u = tau - S p in `u`. `drift` may be NULL. */
+/* Passes the bias force of link i to its parent; the joint keeps u = tau - S p in `u`.
+ * `drift` may be NULL. */
 void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const double *drift, double *u);
 /* Accelerations of link i and its joint from u and from those of the parent, which `a` holds at first. */
 void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, double a[6], double *out);
