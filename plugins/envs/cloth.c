@@ -1,11 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloth.c - a scene of cloth from a file. The file chooses the model: springs (swing, flip, realtosim). */
+/* cloth.c - a scene of cloth from a file. The file chooses the model: springs (swing, flip, realtosim)
+ * or membrane (cloth_throw, cloth_velocity). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/cloth/env/disc_env.h"
 #include "engines/physics/cloth/env/springs_scene.h"
+#include "engines/physics/soft/setup.h"
 
 static const ds_param *const params[] = {
     DS_PATH("scene", "", "The scene file (.ini): cloth, contact, variables, target, loss."), NULL};
+
+/* ---- membranes ---- */
+
+static void read_membrane(void *self, ds_param_reader *in)
+{
+    static const soft_choices none = {0};
+    soft_scene *e = self;
+    scene_file *f = cloth_scene_open(in);
+    if (f != NULL) {
+        scene_choice(f, scene_find(f, "scene", ""), "model", cloth_scene_models, 0);
+        in->status = soft_setup_read(e, f, &none, in->host);
+    }
+}
+
+static void release_membrane(void *self)
+{
+    soft_scene *e = self;
+    soft_release(&e->soft);
+    soft_setup_free(&e->setup);
+}
+
+static const ds_scene_kit_label metrics[] = {{"x", "m"},        {"y", "m"},    {"z", "m"},
+                                             {"distance", "m"}, {"error", ""}, {NULL, NULL}};
+
+static void measure_membrane(void *self, uint64_t k, double *out)
+{
+    soft_scene *e = self;
+    soft_measure_goal(&e->soft, k, out);
+    identified_put(&e->soft.error, out + 4);
+}
+
+static const ds_env_table membrane = {.size = sizeof(soft_scene),
+                                      .advice = "reduce the cells, the size of images or the duration",
+                                      .cure = "raise substeps, or lower stiffness or damping",
+                                      .read = read_membrane,
+                                      .metrics = metrics,
+                                      .measure = measure_membrane,
+                                      SOFT_TABLE_OF(release_membrane)};
+
+/* ---- plugin ---- */
 
 /* The features that some scene has: an instance has those of its own table. */
 static const ds_env_table any = {DISC_ENV_TABLE, .size = sizeof(disc_env), .read = disc_env_read};
@@ -27,7 +69,8 @@ static ds_status cloth_create(const ds_host *host, void **out)
     if (in.status != DS_OK) {
         return in.status;
     }
-    const ds_env_table *table = springs_scene_table(f);
+    const uint32_t model = scene_choice(f, scene_find(f, "scene", ""), "model", cloth_scene_models, 0);
+    const ds_env_table *table = model == CLOTH_SCENE_SPRINGS ? springs_scene_table(f) : &membrane;
     scene_file_free(f);
     return ds_env_kit_create(table, host, out);
 }

@@ -67,9 +67,11 @@ include %D%/engines/physics/quasidynamic/local.mk
 	%D%/engines/ffi/signature.h
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
-%C%_engines_physics_cloth_libcloth_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
-%C%_engines_physics_cloth_libcloth_la_LIBADD = %D%/engines/physics/smoothing/libdistance.la %D%/engines/rendering/observation/libobservation.la
-%C%_engines_physics_cloth_libcloth_la_SOURCES = \
+%C%_engines_physics_cloth_libcloth_la_SOURCES =
+%C%_engines_physics_cloth_libcloth_la_LIBADD = %D%/engines/physics/cloth/libclothcore.la %D%/engines/physics/smoothing/libdistance.la %D%/engines/rendering/observation/libobservation.la
+env_engine_libs += %D%/engines/physics/cloth/libclothcore.la
+%C%_engines_physics_cloth_libclothcore_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
+%C%_engines_physics_cloth_libclothcore_la_SOURCES = \
 	%D%/engines/physics/cloth/cloth.h \
 	%D%/engines/physics/cloth/cloth.c \
 	%D%/engines/physics/cloth/touch.c \
@@ -258,7 +260,8 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_cartpole_gym_la_LIBADD = %D%/engines/physics/balance/libbalance.la %D%/engines/kit/libkit.la
 %C%_cloth_la_LDFLAGS = $(plugin_link)
 %C%_cloth_la_LIBADD = %D%/engines/physics/cloth/libspringsscene.la %D%/engines/physics/cloth/libliftenv.la \
-	%D%/engines/physics/cloth/libcloth.la %D%/engines/data/librecording.la %D%/engines/data/libscenefile.la
+	%D%/engines/physics/cloth/libclothcore.la %D%/engines/physics/smoothing/libdistance.la \
+	%D%/engines/data/librecording.la %D%/engines/physics/soft/libsoftscene.la
 %C%_ffi_la_LDFLAGS = $(plugin_link)
 %C%_ffi_la_LIBADD = %D%/engines/ffi/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)

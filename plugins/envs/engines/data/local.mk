@@ -20,11 +20,12 @@ env_engine_libs += %D%/libscenefile.la
 	%D%/scene_params.h
 
 # Closed surfaces from meshes, and the signed distance to them on a grid.
-env_engine_libs += %D%/libsurface.la %D%/libdistancegrid.la
+env_engine_libs += %D%/libsurface.la %D%/libsurfacecore.la %D%/libdistancegrid.la
 %C%_libdistancegrid_la_SOURCES = \
 	%D%/distance_grid.c \
 	%D%/distance_grid.h
-%C%_libsurface_la_LIBADD = plugins/envs/engines/physics/fem/libfem.la
-%C%_libsurface_la_SOURCES = \
+%C%_libsurface_la_LIBADD = %D%/libsurfacecore.la plugins/envs/engines/physics/fem/libfem.la
+%C%_libsurface_la_SOURCES =
+%C%_libsurfacecore_la_SOURCES = \
 	%D%/surface.c \
 	%D%/surface.h

@@ -720,7 +720,7 @@ size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t
     return count;
 }
 
-/* "variable 0..1 0..2 [log] [start 0 1] [truth 0 1] [random R]", from behind the first word; 0 where it is not. */
+/* "variable 0..1 0..2 [log] [start 0 1] [truth 0 1] [random R]", after the first word; false otherwise. */
 static bool variables_at(const char *at, size_t n, scene_quantity *q)
 {
     size_t count = 0;

@@ -75,8 +75,8 @@ bool scene_numbers(scene_file *f, const scene_section *s, const char *key, size_
 size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t most, double low,
                   double high, double *out);
 /* n quantities, at most SCENE_MOST_QUANTITIES, that are all numbers or all variables: `key = 1 0 0`, or
- * `key = variable 0..1 0..2 -1..1 [log] [start 0 1 0] [truth 1 0 0] [random WIDTH]`, with one
- * range, start or truth for all of them, or n. `out` holds the values of a missing key; returns whether it was there. */
+ * `key = variable 0..1 0..2 -1..1 [log] [start 0 1 0] [truth 1 0 0] [random WIDTH]`, with one range, start or
+ * truth for all of them, or n. `out` holds the values of a missing key; returns whether it was there. */
 bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
                       double high, scene_quantity *out);
 const char *scene_text(scene_file *f, const scene_section *s, const char *key, const char *otherwise);

@@ -161,9 +161,6 @@ static int touches(const fem_obstacle *o, const double *q, const double *u, touc
 static int is_near(const fem_obstacle *o, const double *q)
 {
     double reach = o->offset, d[3];
-    if (o->shape == FEM_SURFACE) {
-        return 1;
-    }
     for (int i = 0; i < 3; i++) {
         reach += o->size[i];
         d[i] = q[i] - o->position[i];

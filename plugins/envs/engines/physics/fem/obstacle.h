@@ -11,6 +11,7 @@
 #define DS_ENGINES_FEM_OBSTACLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { FEM_MOST_OBSTACLES = 16 };
 
@@ -18,7 +19,7 @@ typedef enum fem_obstacle_shape {
     FEM_SPHERE,  /* size: radius */
     FEM_BOX,     /* half sizes along x, y, z */
     FEM_CAPSULE, /* radius, half the distance of the centres of its ends, which lie along y */
-    FEM_SURFACE  /* distance() */
+    FEM_SURFACE  /* distance(); size: half sizes of a box about the origin of its frame that holds it */
 } fem_obstacle_shape;
 
 typedef struct fem_obstacle {
@@ -31,6 +32,10 @@ typedef struct fem_obstacle {
      * row). */
     double (*distance)(const void *body, const double x[3], double gradient[3], double hessian[9]);
     const void *body;
+    /* FEM_SURFACE: what is drawn, points [points][3] in the world, three indices for each triangle */
+    const double *point;
+    const uint32_t *index;
+    size_t points, indices;
 } fem_obstacle;
 
 /* The signed distance of a point of the world; n: its unit normal; turn: the derivative of n by the point;

@@ -12,13 +12,13 @@
 
 enum { MOST_MUSCLES = 64, MOST_PHASES = 16 };
 
-static const char *const kinds[] = {"scene",  "material", "body",   "region",   "hold",
-                                    "drive",  "force",    "ground", "obstacle", "control",
-                                    "muscle", "target",   "loss",   "camera",   NULL};
+static const char *const kinds[] = {"scene",  "material", "body",  "cloth",  "anchor",   "region",
+                                    "hold",   "drive",    "force", "ground", "obstacle", "control",
+                                    "muscle", "target",   "loss",  "camera", NULL};
 static const char *const frictions[] = {"box", "isotropic", "coulomb", NULL};
 static const char *const moves[] = {"x", "y", "z", "xy", "xz", "yz", "xyz", NULL};
 static const char *const compared[] = {"image", "points", "centre", NULL};
-static const char *const obstacle_shapes[] = {"sphere", "box", "capsule", NULL};
+static const char *const obstacle_shapes[] = {"sphere", "box", "capsule", "mesh", NULL};
 
 static const char cure[] = "raise substeps, or lower stiffness or damping";
 
@@ -114,6 +114,10 @@ static void read_ground(setup_reader *r)
 /* Size of an obstacle. */
 static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obstacle *o)
 {
+    if (o->shape == FEM_SURFACE) {
+        setup_surface(r, s, o);
+        return;
+    }
     if (o->shape == FEM_BOX) {
         scene_needs(r->f, s, "size");
         scene_numbers(r->f, s, "size", 3, true, 1e-6, setup_most_size, o->size);
@@ -132,14 +136,13 @@ static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obst
 
 static void read_obstacle(setup_reader *r, const scene_section *s)
 {
-    static const fem_obstacle_shape shape_of[] = {FEM_SPHERE, FEM_BOX, FEM_CAPSULE};
+    static const fem_obstacle_shape shape_of[] = {FEM_SPHERE, FEM_BOX, FEM_CAPSULE, FEM_SURFACE};
     fem_obstacle o = {.rotation = {1, 0, 0, 0}};
     fem_model *m = &r->soft->model;
     if (!scene_needs(r->f, s, "shape") || !scene_needs(r->f, s, "position")) {
         return;
     }
     o.shape = shape_of[scene_choice(r->f, s, "shape", obstacle_shapes, 0)];
-    read_obstacle_size(r, s, &o);
     scene_numbers(r->f, s, "position", 3, false, -setup_most_size, setup_most_size, o.position);
     scene_numbers(r->f, s, "rotation", 4, false, -1e3, 1e3, o.rotation);
     const double *w = o.rotation, length = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
@@ -149,6 +152,7 @@ static void read_obstacle(setup_reader *r, const scene_section *s)
     for (int d = 0; d < 4; d++) {
         o.rotation[d] /= length;
     }
+    read_obstacle_size(r, s, &o);
     o.ke = scene_number(r->f, s, "stiffness", 0, 1e9, 1e4);
     o.kd = scene_number(r->f, s, "damping", 0, 1e9, 1);
     o.kf = scene_number(r->f, s, "sliding", 0, 1e9, 10);
@@ -159,7 +163,7 @@ static void read_obstacle(setup_reader *r, const scene_section *s)
         return;
     }
     double n[3], turn[9], slope;
-    for (size_t i = 0; i < m->particles && !scene_failed(r->f); i++) {
+    for (size_t i = 0; i < m->particles && !r->setup->memory.failed && !scene_failed(r->f); i++) {
         const double phi = fem_obstacle_distance(&o, m->q + 3 * i, n, turn, &slope);
         if (phi < 0 && !m->fixed[i]) {
             scene_fail(r->f, s, NULL,
@@ -440,11 +444,23 @@ static void each(setup_reader *r, const char *kind, void (*read)(setup_reader *r
     }
 }
 
+static void read_region(setup_reader *r, const scene_section *s)
+{
+    const part p = setup_part(r, s);
+    if (p.of->of->membrane) {
+        setup_cloth_region(r, s, &p);
+    } else {
+        setup_region(r, s);
+    }
+}
+
 static void read_bodies(setup_reader *r)
 {
     each(r, "body", setup_body);
+    each(r, "cloth", setup_cloth);
+    each(r, "anchor", setup_anchor);
     if (r->n_bodies == 0) {
-        scene_fail(r->f, NULL, NULL, "section [body] is missing");
+        scene_fail(r->f, NULL, NULL, "section [body] or [cloth] is missing");
     }
 }
 
@@ -460,7 +476,7 @@ static void read_scene(setup_reader *r)
     if (scene_failed(f) || s->model.status != DS_OK || r->setup->memory.failed) {
         return;
     }
-    each(r, "region", setup_region);
+    each(r, "region", read_region);
     setup_end_materials(r);
     each(r, "hold", read_hold);
     for (const scene_section *t = NULL; (t = scene_next(f, t, "drive")) && !scene_failed(f);) {

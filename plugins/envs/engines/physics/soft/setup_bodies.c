@@ -80,13 +80,14 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
     if (!scene_quantities(r->f, s, key, 3, -most, most, q) || scene_failed(r->f)) {
         return 0;
     }
+    const int has_truth = q[0].variable && !isnan(q[0].truth);
     for (int d = 0; d < 3; d++) {
-        out[d] = q[d].value;
+        out[d] = has_truth ? q[d].truth : q[d].value;
     }
     if (!q[0].variable) {
         return 0;
     }
-    *made = setup_variable(r, s, key, 0);
+    *made = setup_variable(r, s, key, has_truth);
     axes = ds_memory_take(&r->setup->memory, 1, sizeof *axes);
     if (*made == NULL || axes == NULL) {
         return 0;
@@ -101,6 +102,18 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
     }
     (*made)->unit = unit;
     (*made)->axes = axes;
+    if (q[0].random > 0 || strstr(scene_text(r->f, s, key, ""), "random")) { /* drawn for each number */
+        (*made)->axes = NULL;
+        (*made)->lower = q[0].lower;
+        (*made)->upper = q[0].upper;
+        (*made)->start = q[0].value;
+        (*made)->random = q[0].random;
+        for (int d = 1; d < 3 && !scene_failed(r->f); d++) {
+            if (memcmp(&q[d].lower, &q[0].lower, 2 * sizeof(double)) != 0 || q[d].value != q[0].value) {
+                scene_fail(r->f, s, key, "random needs one range and one start for all three numbers");
+            }
+        }
+    }
     return 1;
 }
 
@@ -142,6 +155,7 @@ static void read_elastic(setup_reader *r, const scene_section *s, material *m)
 static void read_membrane(setup_reader *r, const scene_section *s, material *m)
 {
     fem_membrane *to = &r->soft->model.membrane;
+    body_variable *v, *w;
     for (size_t i = 0; i + 1 < r->n_materials; i++) {
         if (r->materials[i].membrane) {
             scene_fail(r->f, s, NULL, "a second membrane: all triangles have one material");
@@ -151,7 +165,17 @@ static void read_membrane(setup_reader *r, const scene_section *s, material *m)
         setup_quantity(r, s, "stretch", "N/m", BODY_VARIABLE_STRETCH, 0, setup_most_stiffness, 1e4, NULL);
     to->lambda = setup_quantity(r, s, "area", "N/m", BODY_VARIABLE_AREA, 0, setup_most_stiffness, 1e4, NULL);
     to->kd = setup_quantity(r, s, "damping", "N s/m", BODY_VARIABLE_AREA_KD, 0, 1e9, 100, NULL);
-    m->mass = scene_number(r->f, s, "mass", 0, 1e6, 0);
+    to->lift = setup_quantity(r, s, "lift", "N s^2/m^4", BODY_VARIABLE_LIFT, 0, 1e6, 0, NULL);
+    to->drag = setup_quantity(r, s, "drag", "N s^2/m^4", BODY_VARIABLE_DRAG, 0, 1e6, 0, NULL);
+    fem_bending *bending = &r->soft->model.bending;
+    bending->ke = setup_quantity(r, s, "bend", "N/rad", BODY_VARIABLE_BEND, 0, setup_most_stiffness, 0, &v);
+    bending->kd = setup_quantity(r, s, "bend_damping", "N s/rad", BODY_VARIABLE_BEND_KD, 0, 1e9, 0, &w);
+    m->bends = bending->ke > 0 || bending->kd > 0 || v != NULL || w != NULL;
+    m->mass = setup_quantity(r, s, "mass", "kg", BODY_VARIABLE_DENSITY, 0, 1e6, 0, &v);
+    r->soft->unknown.density = m->mass;
+    if (v != NULL && !v->log) {
+        scene_fail(r->f, s, "mass", "a variable mass must be logarithmic: add 'log'");
+    }
     m->density = scene_number(r->f, s, "density", 0, 1e6, m->mass > 0 ? 0 : 1);
 }
 
@@ -177,8 +201,7 @@ void setup_materials(setup_reader *r)
     }
 }
 
-/* The material that key `material` names; without the key the only one. */
-static material *material_of(setup_reader *r, const scene_section *s)
+material *setup_material_of(setup_reader *r, const scene_section *s)
 {
     const char *name = scene_text(r->f, s, "material", r->n_materials == 1 ? NULL : "");
     for (size_t i = 0; name != NULL && i < r->n_materials; i++) {
@@ -314,32 +337,26 @@ static void read_rotation(setup_reader *r, const scene_section *s, fem_placing *
     where->angle = 2 * atan2(along, w[0]);
 }
 
-static void add_body(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh)
+void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh, const fem_placing *where,
+                 body_variable *v)
 {
     soft *to = r->soft;
     fem_model *m = &to->model;
-    fem_placing where = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
-    body_variable *v;
-    scene_numbers(r->f, s, "center", 3, false, -setup_most_size, setup_most_size, where.position);
-    read_rotation(r, s, &where);
-    b->turned = where.angle != 0;
-    if (setup_vector(r, s, "velocity", "m/s", 1e3, where.velocity, &v)) {
-        v->kind = BODY_VARIABLE_VELOCITY;
-    }
-    memcpy(b->center, where.position, sizeof b->center);
+    b->turned = where->angle != 0;
+    memcpy(b->center, where->position, sizeof b->center);
     b->particle = m->particles;
     b->tet = m->tets;
     b->triangle = m->triangles;
     if (b->of->membrane) {
-        fem_add_cloth(m, mesh, &where, b->of->mass, b->of->density, 0);
+        fem_add_cloth(m, mesh, where, b->of->mass, b->of->density, b->of->bends);
     } else {
-        fem_add_soft(m, mesh, &where, b->of->density, b->of->law);
+        fem_add_soft(m, mesh, where, b->of->density, b->of->law);
     }
     b->particles = m->particles - b->particle;
     b->tets = m->tets - b->tet;
     b->triangles = m->triangles - b->triangle;
     if (m->status == DS_E_PARAM) {
-        scene_fail(r->f, s, NULL, "[body %s]: %s", scene_name(s), m->problem);
+        scene_fail(r->f, s, NULL, "[%s]: %s", scene_name(s), m->problem);
     }
     if (m->status == DS_OK && !b->of->membrane) {
         m->status = fem_mesh_surface(mesh, NULL);
@@ -355,6 +372,18 @@ static void add_body(setup_reader *r, const scene_section *s, body *b, fem_mesh 
     }
 }
 
+static void add_body(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh)
+{
+    fem_placing where = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
+    body_variable *v;
+    scene_numbers(r->f, s, "center", 3, false, -setup_most_size, setup_most_size, where.position);
+    read_rotation(r, s, &where);
+    if (setup_vector(r, s, "velocity", "m/s", 1e3, where.velocity, &v)) {
+        v->kind = BODY_VARIABLE_VELOCITY;
+    }
+    setup_place(r, s, b, mesh, &where, v);
+}
+
 void setup_body(setup_reader *r, const scene_section *s)
 {
     fem_mesh mesh = {0};
@@ -364,7 +393,7 @@ void setup_body(setup_reader *r, const scene_section *s)
     }
     body *b = &r->bodies[r->n_bodies++];
     b->section = s;
-    b->of = material_of(r, s);
+    b->of = setup_material_of(r, s);
     if (!scene_needs(r->f, s, "shape")) {
         return;
     }
@@ -433,7 +462,7 @@ part setup_part(setup_reader *r, const scene_section *s)
     return p;
 }
 
-static int inside(const part *p, const double x[3])
+int setup_inside(const part *p, const double x[3])
 {
     double distance = 0;
     int in = 1;
@@ -452,7 +481,7 @@ static int holds_element(const setup_reader *r, const part *p, const uint32_t *v
     for (size_t i = 0; i < 3 * corners; i++) {
         middle[i % 3] += r->soft->model.q[3 * (size_t)vertex[corners * t + i / 3] + i % 3] / (double)corners;
     }
-    return inside(p, middle);
+    return setup_inside(p, middle);
 }
 
 int setup_holds_tet(const setup_reader *r, const part *p, size_t t)
@@ -480,7 +509,7 @@ size_t setup_mark(setup_reader *r, const scene_section *s, const part *p, uint8_
         }
     }
     for (size_t i = b->particle; i < b->particle + b->particles; i++) {
-        mark_of[i] = (!p->group || mark_of[i]) && inside(p, m->q + 3 * i);
+        mark_of[i] = (!p->group || mark_of[i]) && setup_inside(p, m->q + 3 * i);
         count += mark_of[i];
     }
     if (count == 0 && !scene_failed(r->f)) {
@@ -495,9 +524,9 @@ void setup_region(setup_reader *r, const scene_section *s)
 {
     fem_model *m = &r->soft->model;
     const part p = setup_part(r, s);
-    const material *to = scene_needs(r->f, s, "material") ? material_of(r, s) : &r->materials[0];
+    const material *to = scene_needs(r->f, s, "material") ? setup_material_of(r, s) : &r->materials[0];
     size_t count = 0;
-    if (!scene_failed(r->f) && (to->membrane || p.of->of->membrane)) {
+    if (!scene_failed(r->f) && to->membrane) {
         scene_fail(r->f, s, "material", "regions have solid materials");
     }
     for (size_t t = 0; t < m->tets && !scene_failed(r->f); t++) {

@@ -14,6 +14,7 @@ static const double setup_most_size = 1e3, setup_most_stiffness = 1e12;
 typedef struct material {
     const scene_section *section;
     int membrane, engineering; /* engineering: by youngs_modulus and poisson_ratio */
+    int bends;                 /* a membrane with bending edges */
     fem_solid law;
     double density, mass; /* kg/m^3, or of a membrane kg/m^2 and kg per particle */
     body_material *constants;
@@ -74,14 +75,28 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
 /* In this order: materials; each body; the owners of its tetrahedra; each region; what they own. */
 void setup_materials(setup_reader *r);
 void setup_body(setup_reader *r, const scene_section *s);
+void setup_cloth(setup_reader *r, const scene_section *s);
+void setup_anchor(setup_reader *r, const scene_section *s);
 void setup_own_tets(setup_reader *r);
 void setup_region(setup_reader *r, const scene_section *s);
 void setup_end_materials(setup_reader *r);
 
+/* Distance, size and triangles of an obstacle from the mesh of key `file`; position and rotation are set. */
+void setup_surface(setup_reader *r, const scene_section *s, fem_obstacle *o);
+/* A region of a membrane. */
+void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p);
+
+/* The material that key `material` names; without the key the only one. */
+material *setup_material_of(setup_reader *r, const scene_section *s);
+/* Adds a mesh to the model and to what is drawn, as the body b, whose material is set; v: a variable velocity
+ * of its particles, or NULL. */
+void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh, const fem_placing *where,
+                 body_variable *v);
 /* The body of this name; NULL: the one that key `body` names, or without it the only one. */
 body *setup_body_of(setup_reader *r, const scene_section *s, const char *name);
 /* The part of a body that a section describes. Elements belong to it by their middle. */
 part setup_part(setup_reader *r, const scene_section *s);
+int setup_inside(const part *p, const double x[3]);
 int setup_holds_tet(const setup_reader *r, const part *p, size_t t);
 int setup_holds_triangle(const setup_reader *r, const part *p, size_t t);
 /* Marks the particles of a part, mark[particles]; returns how many. Those of a group are the vertices of its

@@ -506,6 +506,11 @@ static void add_obstacle(const fem_obstacle *o, ds_scene_kit *k)
     } else if (o->shape == FEM_BOX) {
         ds_scene_kit_body(k, "obstacle", DS_BODY_BOX, DS_ROLE_FIXED, 1,
                           (double[4]){o->size[0], o->size[1], o->size[2], 0});
+    } else if (o->shape == FEM_SURFACE) {
+        const uint64_t at =
+            ds_scene_kit_body(k, "obstacle", DS_BODY_MESH, DS_ROLE_FIXED, o->points, (double[4]){0, 0, 0, 0});
+        k->body[at].index = o->index;
+        k->body[at].index_count = o->indices;
     } else {
         ds_scene_kit_body(k, "obstacle", DS_BODY_CAPSULE, DS_ROLE_FIXED, 1,
                           (double[4]){o->size[0], 2 * o->size[1], 0, 0});
@@ -544,6 +549,10 @@ void soft_place(const void *self, uint64_t k, uint64_t b, double *out)
     const soft *s = self;
     if (b >= obstacles_from(s)) {
         const fem_obstacle *o = &s->model.obstacle[b - obstacles_from(s)];
+        if (o->shape == FEM_SURFACE) {
+            memcpy(out, o->point, 3 * o->points * sizeof *out);
+            return;
+        }
         memcpy(out, o->position, sizeof o->position);
         memcpy(out + 3, o->rotation, sizeof o->rotation);
         return;

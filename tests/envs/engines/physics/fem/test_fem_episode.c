@@ -964,7 +964,7 @@ static void open_drape(drape *s, size_t memory_bytes)
     } kinds[4] = {{FEM_SPHERE, {0.12}, {0.2, -0.2, 0.2}},
                   {FEM_BOX, {0.1, 0.1, 0.15}, {0.5, -0.2, 0.2}},
                   {FEM_CAPSULE, {0.08, 0.1}, {0.2, -0.2, 0.55}},
-                  {FEM_SURFACE, {0}, {0.55, -0.3, 0.55}}};
+                  {FEM_SURFACE, {1, 1, 1}, {0.55, -0.3, 0.55}}};
     for (int i = 0; i < 4; i++) {
         o[i].shape = kinds[i].shape;
         memcpy(o[i].size, kinds[i].size, sizeof o[i].size);

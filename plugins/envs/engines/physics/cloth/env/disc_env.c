@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disc_env.c - a pancake lies in a pan and should be turned over; the decision variables are the positions and
- * tilts of the pan at the ends of the segments of an episode. */
+/* disc_env.c - a pancake lies in a pan and should be turned over; the decision variables are the positions
+ * and tilts of the pan at the ends of the segments of an episode. */
 #include "engines/physics/cloth/env/disc_env.h"
 
 #include "common/number.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disc_env.h - a round slab lies in a pan and should be turned over: environment flip, and scenes with such a
- * slab (scene.h). */
+/* disc_env.h - a round slab lies in a pan and should be turned over: environment flip, and scenes with
+ * such a slab (scene.h). */
 #ifndef DS_ENGINES_CLOTH_DISC_ENV_H
 #define DS_ENGINES_CLOTH_DISC_ENV_H
 

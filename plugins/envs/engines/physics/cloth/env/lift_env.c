@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_env.c - finds the properties of a cloth from a recording of its corners while a gripper lifts it; the
- * decision variables are size, mass, friction and the stiffness of 64 patches. */
+/* lift_env.c - finds the properties of a cloth from a recording of its corners while a gripper lifts it;
+ * the decision variables are size, mass, friction and the stiffness of 64 patches. */
 #include "engines/physics/cloth/env/lift_env.h"
 
 #include "engines/physics/cloth/lift.h"

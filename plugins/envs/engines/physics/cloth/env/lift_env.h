@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_env.h - the properties of a cloth from a recording of its corners while a gripper lifts it: environment
- * realtosim, and scenes with such a recording (scene.h). */
+/* lift_env.h - the properties of a cloth from a recording of its corners while a gripper lifts it:
+ * environment realtosim, and scenes with such a recording (scene.h). */
 #ifndef DS_ENGINES_CLOTH_LIFT_ENV_H
 #define DS_ENGINES_CLOTH_LIFT_ENV_H
 

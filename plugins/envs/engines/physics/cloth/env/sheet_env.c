@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sheet_env.c - a cloth held at two corners is swung and released, and should lie on the floor like a target;
- * the decision variables are the stiffness of its patches or its initial velocity, and optionally its size. */
+/* sheet_env.c - a cloth held at two corners is swung and released, and should lie on the floor like a
+ * target; the decision variables are the stiffness of its patches or its initial velocity, and optionally
+ * its size. */
 #include "engines/physics/cloth/env/sheet_env.h"
 
 #include "common/number.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sheet_env.h - a cloth held at two corners is swung and released, and should lie on the floor like a target:
- * environment swing, and scenes with such a cloth (scene.h). */
+/* sheet_env.h - a cloth held at two corners is swung and released, and should lie on the floor like a
+ * target: environment swing, and scenes with such a cloth (scene.h). */
 #ifndef DS_ENGINES_CLOTH_SHEET_ENV_H
 #define DS_ENGINES_CLOTH_SHEET_ENV_H
 

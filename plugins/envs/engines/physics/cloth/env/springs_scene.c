@@ -39,7 +39,7 @@ static const char own_scene[] = "[scene]\n"
                                 "[target]\n"
                                 "velocity = 0 -0.4 0.6\n";
 
-const char *const cloth_scene_models[] = {"springs", "membrane", NULL};
+const char *const cloth_scene_models[] = {"membrane", "springs", NULL};
 
 scene_file *cloth_scene_open(ds_param_reader *in)
 {

@@ -13,6 +13,7 @@
 const ds_env_table *springs_scene_table(scene_file *f);
 
 /* Words of key `model` in [scene]; the first one is the default. */
+enum { CLOTH_SCENE_MEMBRANE, CLOTH_SCENE_SPRINGS };
 extern const char *const cloth_scene_models[];
 
 /* Opens the file of parameter `scene`, or the scene of the environment without a file; NULL after a failure,
