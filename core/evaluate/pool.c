@@ -29,6 +29,7 @@
 
 enum {
     SPIN_NS = 40000, /* longest busy wait for a result while a processor is idle */
+    AHEAD = 4,       /* slots that are fetched before they are used */
     LANES = 64       /* lanes to use of an environment that holds fewer in one instance */
 };
 #define GROUPS 0x70756f7267ull /* "group": separates noise groups from evaluations */
@@ -588,6 +589,7 @@ static int post_call(transfer *b, slot_question *ask)
     }
     for (uint64_t k = 0; k < rows; k++) {
         ask->request.rows = (uint32_t)(rows - k);
+        ds_ring_fetch(b->ring, b->base + b->sent + AHEAD);
         post_next(b, ask);
     }
     if (b->sent - b->published >= b->quick) {
@@ -712,6 +714,9 @@ static int collect(transfer *b, ds_error *e)
         ds_slot *slot = ds_ring_slot(b->ring, b->base + b->head);
         if (!ds_slot_done(slot)) {
             break;
+        }
+        if (b->sent - b->head > AHEAD) {
+            ds_ring_fetch(b->ring, b->base + b->head + AHEAD);
         }
         const uint64_t row = row_at(b, b->head);
         ask_for(b, row, &ask);

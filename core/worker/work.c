@@ -18,6 +18,7 @@
 enum {
     CHUNK_MAX = 16,        /* tickets taken at once when evaluations are cheap */
     GAP = DS_GUARD_GAP,    /* doubles between two rows */
+    AHEAD = 4,             /* slots that are fetched before they are used */
     CHEAP_NS = 20000,      /* work that one worker takes at once */
     SLEEP_NS = 1000000000, /* longest sleep of a worker */
     PATIENCE_S = 10        /* how long to wait for the host to kill us */
@@ -545,6 +546,7 @@ static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
     }
     for (; taken < most; taken++) {
         ds_slot *next = ds_ring_slot(s, ticket + taken);
+        ds_ring_fetch(s, ticket + taken + AHEAD);
         if (!seize(w, next)) {
             continue;
         }
