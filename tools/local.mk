@@ -149,6 +149,8 @@ noinst_LTLIBRARIES += tools/libpictures.la
 tools_libpictures_la_SOURCES = \
 	%D%/plot/canvas.c \
 	%D%/plot/canvas.h \
+	%D%/plot/png.c \
+	%D%/plot/png.h \
 	%D%/plot/plot.c \
 	%D%/plot/plot.h \
 	%D%/plot/plot_axes.c \

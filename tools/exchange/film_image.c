@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "exchange/film.h"
 #include "exchange/film_frame.h"
+#include "plot/png.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,20 +39,10 @@ typedef struct box {
 
 /* ---- chunks ---- */
 
-static void put_word(unsigned char *p, uint32_t v)
-{
-    for (int k = 0; k < 4; k++) {
-        p[k] = (unsigned char)(v >> (24 - 8 * k));
-    }
-}
-
 static int put_chunk(png *p, const char *type, const unsigned char *data, size_t n, ds_error *e)
 {
-    unsigned char head[8], tail[4];
-    put_word(head, (uint32_t)n);
-    memcpy(head + 4, type, 4);
-    uLong sum = crc32(crc32(0, NULL, 0), head + 4, 4);
-    put_word(tail, (uint32_t)(n > 0 ? crc32(sum, data, (uInt)n) : sum));
+    unsigned char head[DS_PNG_HEAD], tail[DS_PNG_TAIL];
+    ds_png_chunk(type, data, n, head, tail);
     int status = ds_file_write(p->file, head, sizeof head, e);
     status = status != 0 || n == 0 ? status : ds_file_write(p->file, data, n, e);
     return status != 0 ? status : ds_file_write(p->file, tail, sizeof tail, e);
@@ -63,7 +54,7 @@ static int put_data(png *p, uint64_t i, size_t n, ds_error *e)
     if (i == 0) {
         return put_chunk(p, "IDAT", p->out + 4, n, e);
     }
-    put_word(p->out, p->sequence++);
+    ds_png_word(p->out, p->sequence++);
     return put_chunk(p, "fdAT", p->out, n + 4, e);
 }
 
@@ -72,11 +63,11 @@ static int put_control(png *p, uint64_t i, box b, ds_error *e)
     unsigned char c[26];
     const double s = 1 / p->plan.fps + (i + 1 == p->plan.frames ? DS_FILM_REST_S : 0);
     const int ms = (int)lround(fmin(60, s) * 1000);
-    put_word(c, p->sequence++);
-    put_word(c + 4, (uint32_t)b.w);
-    put_word(c + 8, (uint32_t)b.h);
-    put_word(c + 12, (uint32_t)b.x);
-    put_word(c + 16, (uint32_t)b.y);
+    ds_png_word(c, p->sequence++);
+    ds_png_word(c + 4, (uint32_t)b.w);
+    ds_png_word(c + 8, (uint32_t)b.h);
+    ds_png_word(c + 12, (uint32_t)b.x);
+    ds_png_word(c + 16, (uint32_t)b.y);
     const unsigned char rest[6] = {(unsigned char)(ms >> 8),
                                    (unsigned char)ms,
                                    1000 >> 8,
@@ -190,10 +181,9 @@ static int put_pixels(png *p, uint64_t i, const uint32_t *pixels, box b, ds_erro
 
 static int png_begin(void *self, const char *path, const ds_film_plan *plan, ds_error *e)
 {
-    static const unsigned char signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     png *p = self;
     const size_t n = (size_t)plan->width * 3 + 3;
-    unsigned char header[13] = {[8] = 8, [9] = 2 /* 8 bits each of red, green, blue */}, animation[8];
+    unsigned char header[DS_PNG_HEADER], animation[8];
     p->path = path;
     p->plan = *plan;
     p->last = malloc((size_t)plan->width * (size_t)plan->height * sizeof *p->last);
@@ -202,12 +192,11 @@ static int png_begin(void *self, const char *path, const ds_film_plan *plan, ds_
     if (p->last == NULL || p->rows == NULL || p->out == NULL) {
         return ds_no_memory(e);
     }
-    put_word(header, (uint32_t)plan->width);
-    put_word(header + 4, (uint32_t)plan->height);
-    put_word(animation, (uint32_t)plan->frames);
-    put_word(animation + 4, 0); /* repeats forever */
+    ds_png_header(header, (uint32_t)plan->width, (uint32_t)plan->height);
+    ds_png_word(animation, (uint32_t)plan->frames);
+    ds_png_word(animation + 4, 0); /* repeats forever */
     int status = ds_file_open(&p->file, path, e);
-    status = status != 0 ? status : ds_file_write(p->file, signature, sizeof signature, e);
+    status = status != 0 ? status : ds_file_write(p->file, ds_png_signature, DS_PNG_SIGNATURE, e);
     status = status != 0 ? status : put_chunk(p, "IHDR", header, sizeof header, e);
     return status != 0 || plan->frames == 1 ? status : put_chunk(p, "acTL", animation, sizeof animation, e);
 }

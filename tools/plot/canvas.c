@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "plot/png.h"
 
 #include <cairo-pdf.h>
 #include <cairo.h>
@@ -276,39 +277,28 @@ void ds_put_base64(FILE *f, const unsigned char *data, size_t n)
     }
 }
 
-static cairo_status_t append_bytes(void *closure, const unsigned char *data, unsigned int length)
+/* The pixels of a surface as a PNG in memory, to be freed; 0, or DS_EXIT_MEMORY. */
+static int surface_png(cairo_surface_t *surface, unsigned char **png, size_t *size, ds_error *e)
 {
-    return fwrite(data, 1, length, closure) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
-}
-
-/* A surface as a PNG in memory, to be freed. Returns 1, or 0 and NULL without memory. */
-static int surface_png(cairo_surface_t *surface, char **png, size_t *size)
-{
-    *png = NULL;
-    *size = 0;
-    FILE *f = open_memstream(png, size);
-    int good =
-        f != NULL && cairo_surface_write_to_png_stream(surface, append_bytes, f) == CAIRO_STATUS_SUCCESS;
-    good = (f == NULL || fclose(f) == 0) && good;
-    if (!good) {
-        free(*png);
-        *png = NULL;
-        *size = 0;
-    }
-    return good;
+    cairo_surface_flush(surface);
+    return ds_png_encode((const uint32_t *)(void *)cairo_image_surface_get_data(surface),
+                         (size_t)cairo_image_surface_get_stride(surface) / sizeof(uint32_t),
+                         cairo_image_surface_get_width(surface), cairo_image_surface_get_height(surface), png,
+                         size, e);
 }
 
 /* The image as a PNG inside of the SVG. */
 static void svg_cells(ds_svg *s, const double box[4], cairo_surface_t *cells)
 {
-    char *png = NULL;
+    unsigned char *png = NULL;
     size_t size = 0;
+    ds_error e;
     fputs("<image", s->f);
     add_attributes(s, "x y width height", box);
     fputs(" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
           s->f);
-    s->failed |= !surface_png(cells, &png, &size);
-    ds_put_base64(s->f, (unsigned char *)png, size);
+    s->failed |= surface_png(cells, &png, &size, &e) != 0;
+    ds_put_base64(s->f, png, size);
     free(png);
     fputs("\"/>\n", s->f);
 }
@@ -885,17 +875,6 @@ void ds_label_unit(char *out, size_t room, const char *unit)
 
 /* ---- writing ---- */
 
-typedef struct sink {
-    ds_file *file;
-    ds_error *e;
-} sink;
-
-static cairo_status_t write_png(void *closure, const unsigned char *data, unsigned int length)
-{
-    sink *s = closure;
-    return ds_file_write(s->file, data, length, s->e) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
-}
-
 static int no_memory(const char *path_name, ds_error *e)
 {
     return ds_fail(e, DS_EXIT_MEMORY, "%s: out of memory for the figure", path_name);
@@ -923,25 +902,18 @@ int ds_canvas_write(ds_canvas *c, const char *path_name, ds_error *e)
                    ? no_memory(path_name, e)
                    : ds_file_write_atomic(path_name, c->text, c->size, e);
     }
-    sink s = {NULL, e};
-    int status = ds_file_open(&s.file, path_name, e);
-    if (status != 0) {
-        return status;
-    }
-    st = cairo_surface_write_to_png_stream(c->surface, write_png, &s);
-    if (st == CAIRO_STATUS_SUCCESS) {
-        return ds_file_commit(s.file, e);
-    }
-    ds_file_abort(s.file);
-    return st == CAIRO_STATUS_WRITE_ERROR ? DS_EXIT_IO
-                                          : ds_fail(e, DS_EXIT_IO, "%s: cannot create the figure: %s",
-                                                    path_name, cairo_status_to_string(st));
+    unsigned char *png;
+    size_t size;
+    int rc = surface_png(c->surface, &png, &size, e);
+    rc = rc != 0 ? no_memory(path_name, e) : ds_file_write_atomic(path_name, png, size, e);
+    free(png);
+    return rc;
 }
 
-int ds_canvas_png(ds_canvas *c, char **png, size_t *size, ds_error *e)
+int ds_canvas_png(ds_canvas *c, unsigned char **png, size_t *size, ds_error *e)
 {
     *png = NULL;
-    return c->failed || c->surface == NULL || !surface_png(c->surface, png, size) ? ds_no_memory(e) : 0;
+    return c->failed || c->surface == NULL ? ds_no_memory(e) : surface_png(c->surface, png, size, e);
 }
 
 double ds_paper_scale(const ds_paper *p)

@@ -117,7 +117,7 @@ int ds_canvas_write(ds_canvas *c, const char *path, ds_error *e);
 
 /* Returns a PNG canvas as a PNG in memory, to be freed. On failure *png is NULL and the status
  * DS_EXIT_MEMORY. */
-int ds_canvas_png(ds_canvas *c, char **png, size_t *size, ds_error *e);
+int ds_canvas_png(ds_canvas *c, unsigned char **png, size_t *size, ds_error *e);
 
 /* Draws `what` to both files; either path may be NULL. `draw` returns nonzero without memory. */
 typedef int ds_canvas_draw(ds_canvas *c, const void *what);

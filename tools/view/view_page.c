@@ -428,13 +428,13 @@ static void put_stills(page *p)
 {
     for (size_t i = 0; i < p->all->count && p->rc == 0; i++) {
         const ds_view_episode *episode = &p->all->item[i];
-        char *png = NULL;
+        unsigned char *png = NULL;
         size_t size = 0;
         p->rc = ds_picture_still(episode->scene, episode->scene->kept - 1, STILL_WIDTH, STILL_HEIGHT, &png,
                                  &size, p->e);
         if (p->rc == 0) {
             fputs("<figure><img alt=\"the end of the episode\" src=\"data:image/png;base64,", p->f);
-            ds_put_base64(p->f, (const unsigned char *)png, size);
+            ds_put_base64(p->f, png, size);
             fputs("\"><figcaption>", p->f);
             ds_text_html(p->f, episode->title);
             fputs("</figcaption></figure>\n", p->f);
