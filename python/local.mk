@@ -27,5 +27,4 @@ python_tests = \
 EXTRA_DIST += %D%/README.md docs/python.md $(python_package) $(python_notebooks) $(python_tests) %D%/tests/basics.sh %D%/tests/package.sh %D%/tests/peers_slow.sh
 # The interface itself in `make check`, all tests in `make check-long`.
 check_SCRIPTS += %D%/tests/basics.sh
-long_scripts += %D%/tests/package.sh
 slow_scripts += %D%/tests/peers_slow.sh

@@ -178,13 +178,20 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 # The long scripts, which protect the host against the worst plugins, disks and records: `make check-long`, which `.ci/run` runs.
 # The longest first: whoever has more jobs than processors is not left with one of them at the end.
 long_scripts = \
-	%D%/cli/plugins/fmu.sh \
+	python/tests/package.sh \
+	%D%/cli/tools/check/check_gradient.sh \
+	%D%/cli/tools/check/check_plugins.sh \
 	%D%/cli/tools/check/check.sh \
-	%D%/cli/scenes.sh \
-	%D%/cli/cloth_scenes.sh \
-	%D%/cli/tools/identify.sh \
 	%D%/cli/plugins/examples.sh \
+	%D%/cli/plugins/python_plugins.sh \
 	%D%/cli/install/install.sh \
+	%D%/cli/plugins/languages.sh \
+	%D%/cli/portable.sh \
+	%D%/cli/plugins/fmu.sh \
+	%D%/cli/tools/identify.sh \
+	%D%/cli/scenes.sh \
+	%D%/abi/headers.sh \
+	%D%/cli/cloth_scenes.sh \
 	%D%/cli/store/stored.sh \
 	%D%/cli/store/outside.sh \
 	%D%/cli/plugins/rogue.sh \
@@ -207,12 +214,6 @@ long_scripts = \
 	%D%/cli/tools/bench/bench_kill.sh \
 	%D%/cli/tools/bench/progress.sh \
 	%D%/cli/tools/landscape_kill.sh \
-	%D%/cli/tools/check/check_gradient.sh \
-	%D%/cli/tools/check/check_plugins.sh \
-	%D%/cli/plugins/languages.sh \
-	%D%/cli/plugins/python_plugins.sh \
-	%D%/cli/portable.sh \
-	%D%/abi/headers.sh \
 	%D%/abi/grow.sh \
 	%D%/cli/tools/bench/mpi.sh
 quick_scripts = \
@@ -339,5 +340,5 @@ check-slow: all $(check_PROGRAMS) $(long_programs) $(check_LTLIBRARIES) $(SLOW_T
 	} 2>&1 | tee check-slow.log; \
 	! grep -qE '^(not ok|Bail out)' check-slow.log
 check-long: all
-	+$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(long_scripts) $(long_programs)'
+	+$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(long_programs) $(long_scripts)'
 .PHONY: check-slow check-long
