@@ -208,6 +208,13 @@ compare = points
 END
 good "gradients by everything that can be a variable" eval --env soft --set env.scene=parts.ini --x random:1 --gradient --fd
 has "gradient agrees with differences in 18 of 18 components" "18 variables, two bodies, two materials"
+sed 's/ truth [^ ]*//; s/^\(gravity.*\)/\1 truth 9.5/; s/^\(youngs_modulus.*\)/\1 truth 2e4/; s/^\(poisson_ratio.*\)/\1 truth 0.3/
+    s/^\(damping = var.*\)/\1 truth 2/; s/^\(density.*\)/\1 truth 120/; s/^\(mu.*\)/\1 truth 2e4/; s/^\(lambda.*\)/\1 truth 2e4/
+    s/^\(velocity.*\) start .*/\1 truth -0.2/; s/^\(force.*\)/\1 truth 5/; /^.target/d; /^shift/d; /^center = 0 2 0/d' parts.ini > truth.ini
+good "an episode with the true values makes the target" eval --env soft --set env.scene=truth.ini \
+    --x 9.5,4.3010299956639813,0.3,0.30102999566398120,120,4.3010299956639813,2e4,2.0791812460476247,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,5
+grep -q '^loss *[0-9.]*e-[23]' out
+result $? "where the loss is 0 but for rounding"
 good "without a file there is a soft body" eval --env soft --x start
 
 # ---- dshost new scene, dshost scene ----

@@ -80,14 +80,12 @@ static void read_load(setup_reader *r, const scene_section *s, body_loads *all, 
     }
     l->particle = list;
     l->share = drives ? 1 : 1 / (double)l->particles;
-    for (size_t i = 0; v != NULL && i < axes_of[move][0]; i++) {
-        l->axis[i] = axes_of[move][i + 1];
-        l->still[l->axis[i]] = 0;
-        l->axes = i + 1;
-    }
     if (v != NULL) {
-        for (size_t d = 0; d < 3; d++) { /* coordinates that are not variables */
-            l->still[d] = 0;
+        const double truth[3] = {l->still[0], l->still[1], l->still[2]};
+        memset(l->still, 0, sizeof l->still);
+        for (l->axes = 0; l->axes < axes_of[move][0]; l->axes++) {
+            l->axis[l->axes] = axes_of[move][l->axes + 1];
+            l->still[l->axis[l->axes]] = truth[l->axis[l->axes]];
         }
         v->kind = BODY_VARIABLE_LOAD;
         v->load = l;

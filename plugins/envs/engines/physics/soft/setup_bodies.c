@@ -425,11 +425,10 @@ body *setup_body_of(setup_reader *r, const scene_section *s, const char *name)
             return &r->bodies[i];
         }
     }
-    if (name != NULL) {
-        scene_fail(r->f, s, "body",
-                   name[0] == '\0' ? "section [%s] needs the key 'body': the scene has several%s"
-                                   : "[%s]: section [body %s] is missing",
-                   scene_name(s), name);
+    if (name != NULL && name[0] == '\0') {
+        scene_fail(r->f, s, "body", "the key 'body' is missing: the scene has several bodies");
+    } else if (name != NULL) {
+        scene_fail(r->f, s, "body", "section [body %s] is missing", name);
     }
     return &r->bodies[0];
 }
