@@ -2,8 +2,8 @@
 /* robot.c - an articulated robot from a URDF or MJCF file does what a task file says; the decision variables
  * are the controls of its joints over time and numbers of the model.
  *
- * Variables: the controls of the first control step, of the second one, ..., then the numbers
- * of [variables]. A control in [-1, 1] is mapped to its bounds. Robots have z up, scenes y. */
+ * Variables: the controls of the first control step, of the second one, ..., unless a file gives them, then
+ * the numbers of [variables]. A control in [-1, 1] is mapped to its bounds. Robots have z up, scenes y. */
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
 #include "engines/kit/bundled.h"
@@ -57,6 +57,17 @@ static const double *state_v(const robot_env *e, int step)
     return e->v + (size_t)step * (size_t)e->k.robot.tree->nv;
 }
 
+static size_t numbers_of_controls(const robot_env *e)
+{
+    return (size_t)e->k.pieces * (size_t)e->k.controls;
+}
+
+/* Controls that are variables. */
+static size_t decided(const robot_env *e)
+{
+    return e->k.known != NULL ? 0 : numbers_of_controls(e);
+}
+
 /* ---- set-up ---- */
 
 static void read_robot(void *self, ds_param_reader *in)
@@ -74,7 +85,7 @@ static void read_robot(void *self, ds_param_reader *in)
     }
     const task *k = &e->k;
     const tree *t = k->robot.tree;
-    e->kit.n = (uint64_t)k->pieces * (uint64_t)k->controls + (uint64_t)k->variables;
+    e->kit.n = decided(e) + (uint64_t)k->variables;
     e->kit.steps = (uint64_t)k->pieces;
     e->kit.cost = (uint64_t)k->pieces * (uint64_t)k->substeps;
     e->kit.dt = k->step * k->substeps;
@@ -120,8 +131,8 @@ static ds_status allocate_robot(void *self)
     e->weight = ds_memory_take(m, (size_t)k->substeps, sizeof *e->weight);
     e->number = ds_memory_doubles(m, (size_t)t->numbers);
     e->number_bar = ds_memory_doubles(m, (size_t)t->numbers);
-    e->x = ds_memory_doubles(m, e->kit.n);
-    e->x_bar = ds_memory_doubles(m, e->kit.n);
+    e->x = ds_memory_doubles(m, numbers_of_controls(e) + (size_t)k->variables);
+    e->x_bar = ds_memory_doubles(m, numbers_of_controls(e) + (size_t)k->variables);
     e->running = ds_memory_doubles(m, (size_t)k->pieces + 1);
     ds_memory_each(m, nv,
                    (double **const[]){&e->rest_target, &e->tau, &e->target, &e->tau_bar, &e->target_bar,
@@ -135,6 +146,9 @@ static ds_status allocate_robot(void *self)
         blend(k->shape, (double)s / k->substeps, e->weight[s]);
     }
     memcpy(e->number, t->number, (size_t)t->numbers * sizeof *e->number);
+    if (k->known != NULL) {
+        memcpy(e->x, k->known, numbers_of_controls(e) * sizeof *e->x);
+    }
     for (int i = 0; i < t->links; i++) {
         if (t->link[i].nv == 1) {
             e->rest_target[t->link[i].v] = k->q[t->link[i].q];
@@ -152,7 +166,7 @@ static ds_status allocate_robot(void *self)
 static void range_of_robot(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const robot_env *e = self;
-    const uint64_t controls = (uint64_t)e->k.pieces * (uint64_t)e->k.controls;
+    const uint64_t controls = decided(e);
     if (i < controls) {
         *lower = -1;
         *upper = 1;
@@ -168,12 +182,13 @@ static void range_of_robot(const void *self, uint64_t i, double *lower, double *
 static void name_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     const robot_env *e = self;
-    const uint64_t n = (uint64_t)e->k.controls, controls = (uint64_t)e->k.pieces * n;
+    const uint64_t n = (uint64_t)e->k.controls, controls = decided(e);
     if (i < controls) {
         ds_env_variable_put(out->name, "%.40s.%llu", e->k.control[i % n].name, (unsigned long long)(i / n));
         ds_env_variable_put(out->group, "%.40s", e->k.control[i % n].name);
     } else {
         ds_env_variable_put(out->name, "%.50s", e->k.variable[i - controls].name);
+        ds_env_variable_put(out->unit, "%s", e->k.variable[i - controls].log ? "log10" : "");
     }
 }
 
@@ -224,6 +239,24 @@ static void inputs_bar(robot_env *e, int piece, int s, double *x_bar)
     memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
 }
 
+/* The change of the inputs along the change x_dot of the controls. */
+static void inputs_dot(robot_env *e, int piece, int s, const double *x_dot)
+{
+    const task *k = &e->k;
+    const tree *t = k->robot.tree;
+    memset(e->tau_bar, 0, (size_t)t->nv * sizeof *e->tau_bar);
+    memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
+    for (int c = 0; c < k->controls; c++) {
+        const task_control *a = &k->control[c];
+        double y = 0;
+        for (int i = 0; i < 4; i++) {
+            y += e->weight[s][i] * x_dot[neighbour(e, piece, i) * k->controls + c];
+        }
+        (a->position ? e->target_bar : e->tau_bar)[t->link[a->link].v] +=
+            a->gear * 0.5 * y * (a->upper - a->lower);
+    }
+}
+
 /* The numbers of the model and the start for these values of the variables. */
 static void set_variables(robot_env *e, const double *x)
 {
@@ -257,6 +290,69 @@ static void variables_bar(const robot_env *e, const double *x, double *grad)
                      : y->q >= 0    ? e->q_bar[velocity_of_position(k->robot.tree, y->q)]
                                     : e->v_bar[y->v];
         grad[i] = y->log ? bar * decision_ln10 * exp(decision_ln10 * x[i]) : bar;
+    }
+}
+
+/* The change of the numbers and of the start along the change x_dot of the variables. */
+static void variables_dot(const robot_env *e, const double *x, const double *x_dot)
+{
+    const task *k = &e->k;
+    for (int i = 0; i < k->variables; i++) {
+        const task_variable *y = &k->variable[i];
+        *(y->number >= 0 ? &e->number_bar[y->number]
+          : y->q >= 0    ? &e->q_bar[velocity_of_position(k->robot.tree, y->q)]
+                         : &e->v_bar[y->v]) =
+            y->log ? x_dot[i] * decision_ln10 * exp(decision_ln10 * x[i]) : x_dot[i];
+    }
+}
+
+/* ---- positions and velocities of the joints ---- */
+
+static size_t joints_width(const robot_env *e)
+{
+    return (size_t)e->k.robot.tree->nq + (size_t)e->k.robot.tree->nv;
+}
+
+/* out = the change of state `step`, from that in the space of the velocities. A quaternion p turned by d in
+ * the axes of the link changes by p d / 2. */
+static void joints_dot(const robot_env *e, int step, double *out)
+{
+    const tree *t = e->k.robot.tree;
+    const double *q = state_q(e, step);
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int plain = l->nq == 7 ? 3 : l->nq == 1;
+        memcpy(out + l->q, e->q_bar + l->v, (size_t)plain * sizeof *out);
+        if (l->nq >= 4) {
+            const double *d = e->q_bar + l->v + plain, half[4] = {0, 0.5 * d[0], 0.5 * d[1], 0.5 * d[2]};
+            quat_product(q + l->q + plain, half, out + l->q + plain);
+        }
+    }
+    memcpy(out + t->nq, e->v_bar, (size_t)t->nv * sizeof *out);
+}
+
+/* Adds the derivatives by state `step` to those in the space of the velocities. */
+static void joints_bar(robot_env *e, int step, const double *w)
+{
+    const tree *t = e->k.robot.tree;
+    const double *q = state_q(e, step);
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        int plain = l->nq == 7 ? 3 : l->nq == 1;
+        for (int k = 0; k < plain; k++) {
+            e->q_bar[l->v + k] += w[l->q + k];
+        }
+        for (int k = 0; l->nq >= 4 && k < 3; k++) {
+            const double half[4] = {0, 0.5 * (k == 0), 0.5 * (k == 1), 0.5 * (k == 2)};
+            double turned[4];
+            quat_product(q + l->q + plain, half, turned);
+            for (int r = 0; r < 4; r++) {
+                e->q_bar[l->v + plain + k] += turned[r] * w[l->q + plain + r];
+            }
+        }
+    }
+    for (int j = 0; j < t->nv; j++) {
+        e->v_bar[j] += w[t->nq + j];
     }
 }
 
@@ -485,7 +581,7 @@ static ds_status simulate_robot(void *self, ds_eval *io)
 {
     robot_env *e = self;
     const task *k = &e->k;
-    const size_t controls = (size_t)k->pieces * (size_t)k->controls;
+    const size_t controls = decided(e);
     memcpy(e->x, io->x, controls * sizeof *e->x);
     set_variables(e, io->x + controls);
     e->stopped = 0;
@@ -528,24 +624,107 @@ static void clear_bars(robot_env *e)
     memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
 }
 
-static ds_status adjoint_of_robot(void *self, ds_eval *io)
+/* grad[n] of the loss, or J' w of the channel for w (states of control steps x width). */
+static ds_status reverse(robot_env *e, const double *w, const double *x, double *grad)
 {
-    robot_env *e = self;
     const task *k = &e->k;
-    const size_t controls = (size_t)k->pieces * (size_t)k->controls;
+    const size_t controls = decided(e);
     const tree_bar bar = state_bar(e);
+    double *x_bar = controls > 0 ? grad : e->x_bar;
     clear_bars(e);
-    memset(io->grad, 0, io->n * sizeof *io->grad);
+    memset(grad, 0, e->kit.n * sizeof *grad);
+    memset(x_bar, 0, numbers_of_controls(e) * sizeof *x_bar);
     for (int p = k->pieces - 1; p >= 0; p--) {
         if (should_stop(e)) {
             return DS_STOPPED;
         }
         int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
-        score(e, which, p, state_q(e, end), state_v(e, end), e->x, 1, &bar, io->grad);
-        back_piece(e, e->x, p, io->grad);
+        if (w != NULL) {
+            joints_bar(e, end, w + (size_t)(p + 1) * joints_width(e));
+        } else {
+            score(e, which, p, state_q(e, end), state_v(e, end), e->x, 1, &bar, x_bar);
+        }
+        back_piece(e, e->x, p, x_bar);
     }
-    variables_bar(e, io->x + controls, io->grad + controls);
+    if (w != NULL) {
+        joints_bar(e, 0, w);
+    }
+    variables_bar(e, x + controls, grad + controls);
     return DS_OK;
+}
+
+static ds_status adjoint_of_robot(void *self, ds_eval *io)
+{
+    return reverse(self, NULL, io->x, io->grad);
+}
+
+/* out = J v of the channel at x. */
+static ds_status forward(robot_env *e, const double *x, const double *v, double *out)
+{
+    const task *k = &e->k;
+    const tree *t = k->robot.tree;
+    const size_t controls = decided(e);
+    const tree_input in = {.tau = e->tau, .target = e->target, .contact = k->contact};
+    const tree_bar dot = {.q = e->q_bar,
+                          .v = e->v_bar,
+                          .tau = e->tau_bar,
+                          .target = e->target_bar,
+                          .number = k->variables > 0 ? e->number_bar : NULL};
+    clear_bars(e);
+    variables_dot(e, x + controls, v + controls);
+    memset(e->x_bar, 0, numbers_of_controls(e) * sizeof *e->x_bar);
+    memcpy(e->x_bar, v, controls * sizeof *e->x_bar);
+    joints_dot(e, 0, out);
+    for (int p = 0; p < k->pieces; p++) {
+        if (should_stop(e)) {
+            return DS_STOPPED;
+        }
+        for (int s = 0; s < k->substeps; s++) {
+            int at = p * k->substeps + s;
+            inputs_at(e, e->x, p, s);
+            inputs_dot(e, p, s, e->x_bar);
+            motion_tangent(t, e->motion, k->rule, k->step, &in, state_q(e, at), state_v(e, at), &dot);
+        }
+        joints_dot(e, (p + 1) * k->substeps, out + (size_t)(p + 1) * joints_width(e));
+    }
+    return DS_OK;
+}
+
+static uint64_t channels_of_robot(const void *self)
+{
+    const robot_env *e = self;
+    return ((uint64_t)e->k.pieces + 1) * joints_width(e) <= DS_MAX_ELEMENTS;
+}
+
+static void channel_of_robot(const void *self, uint64_t i, ds_channel *out)
+{
+    const robot_env *e = self;
+    (void)i;
+    out->role = DS_CHANNEL_STATE;
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
+    out->ndim = 2;
+    out->shape[0] = (uint64_t)e->k.pieces + 1;
+    out->shape[1] = joints_width(e);
+    out->name = "joints";
+    out->doc = "At the start and after each control step: positions of all joints in the order of the model, "
+               "then their velocities.";
+}
+
+static ds_status answer_of_robot(void *self, ds_eval *io, ds_eval_query *ask)
+{
+    robot_env *e = self;
+    const tree *t = e->k.robot.tree;
+    double *out = ask->out;
+    if (ask->op == DS_QUERY_VALUE) {
+        for (int p = 0; p <= e->k.pieces; p++, out += joints_width(e)) {
+            memcpy(out, state_q(e, p * e->k.substeps), (size_t)t->nq * sizeof *out);
+            memcpy(out + t->nq, state_v(e, p * e->k.substeps), (size_t)t->nv * sizeof *out);
+        }
+        return DS_OK;
+    }
+    io->cost_steps += 2 * e->kit.cost;
+    ask->kind = ask->op == DS_QUERY_JV ? DS_GRAD_FORWARD : DS_GRAD_ADJOINT;
+    return ask->op == DS_QUERY_JV ? forward(e, io->x, ask->v, out) : reverse(e, ask->v, io->x, out);
 }
 
 /* ---- stepwise control ---- */
@@ -869,6 +1048,9 @@ static const ds_env_table env = {.size = sizeof(robot_env),
                                  .measure = measure_robot,
                                  .begin = begin_robot,
                                  .observe = observe_robot,
+                                 .channels = channels_of_robot,
+                                 .channel = channel_of_robot,
+                                 .answer = answer_of_robot,
                                  .act = act_on_robot,
                                  .back_begin = begin_back,
                                  .back = back_robot};

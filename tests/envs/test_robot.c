@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_robot.c - environment robot: gradients by controls, numbers of the model and the start against central
- * differences at many points, forward steps of episodes and stepwise control, the tasks of examples/robots,
+ * differences at many points, products of the joints' motion, forward steps of episodes and stepwise control, the tasks of examples/robots,
  * one line for every mistake in a task. */
 #include "differences.h"
 #include "host.h"
@@ -193,6 +193,87 @@ static void derivatives_between_bodies(void **state)
     fake_env_close(&e);
 }
 
+/* ---- positions and velocities as a channel ---- */
+
+/* At points around the start, for each kind of joint, control and number; `h` for the quotients. */
+static void products_agree(const char *task, int points, double h, double tolerance)
+{
+    static double x[MOST], v[MOST];
+    fake_env e;
+    open_task(&e, task);
+    assert_true(e.info.n <= MOST);
+    for (int k = 0; k < points; k++) {
+        rigid_random(x, e.info.n, (uint64_t)k + 1);
+        rigid_random(v, e.info.n, (uint64_t)k + 501);
+        for (uint64_t i = 0; i < e.info.n; i++) {
+            x[i] = fmin(e.upper[i], fmax(e.lower[i], e.x0[i] + 0.2 * (e.upper[i] - e.lower[i]) * x[i]));
+            v[i] *= e.upper[i] - e.lower[i];
+        }
+        fake_products(&e, x, v, 1e-9);
+        fake_quotient(&e, x, v, h, tolerance);
+    }
+    fake_env_close(&e);
+}
+
+static void products_of_joints(void **state)
+{
+    static const char *const rules[] = {"euler", "rk4"}, *const shapes[] = {"constant", "linear", "spline"};
+    for (int k = 0; k < 6; k++) {
+        char text[2000];
+        snprintf(text, sizeof text,
+                 "[task]\nmodel = %%s/arm.urdf\nduration = 0.3\nstep = 0.005\ncontrol_step = 0.1\n"
+                 "integrator = %s\nshape = %s\nlimit_stiffness = 5\n[start]\njoint2 = 0.4\n"
+                 "[controls]\njoint1 = -9 9\nforce.joint2 = -9 9\nposition.joint4 = -1 1 30 2\n"
+                 "[variables]\nmass.link3 = 1 2 log\nlength.link4 = 0.8 1.2\ndamping.joint5 = 0.1 1 log\n"
+                 "spring.joint3 = 0 5\nrest.joint3 = -1 1\narmature.joint7 = 0.01 0.1 log\n"
+                 "gain.joint4 = 10 50\nstart.joint1 = -1 1\nvelocity.joint6 = -1 1\n"
+                 "[loss.a]\nwhat = effort\n",
+                 rules[k % 2], shapes[k % 3]);
+        products_agree(written(text), 4, 1e-4, 1e-6);
+    }
+    products_agree(written("[task]\nmodel = %s/quadruped.xml\nduration = 0.1\nstep = 0.0005\n"
+                           "control_step = 0.02\nslip = 0.1\nstiffness = 30000\n"
+                           "[loss.a]\nwhat = effort\n"),
+                   4, 1e-5, 1e-4);
+}
+
+/* Controls of a file: the variables are the numbers alone, and the motion is that of the same controls. */
+static void known_controls(void **state)
+{
+    static const char task[] =
+        "[task]\nmodel = %s/cartpole.urdf\nduration = 0.4\ncontrol_step = 0.1\nstep = 0.01\n"
+        "shape = linear\n[controls]\n%sforce.slide = -4 4\n[variables]\n"
+        "damping.hinge = 0.01 1 log\nmass.pole = 0.5 2\n"
+        "[loss.a]\nwhat = joint\nof = hinge\n";
+    static const double force[] = {1, 2, -3, 0.5};
+    double x[6] = {0.25, 0.5, -0.75, 0.125}, grad[2][6];
+    double loss[2];
+    FILE *f = fopen(temporary_path(&folder, "force.csv"), "w");
+    fputs("seconds,slide\n", f);
+    for (int k = 0; k < 4; k++) {
+        fprintf(f, "%g,%g\n", 0.1 * k, force[k]);
+    }
+    fclose(f);
+    for (int known = 0; known < 2; known++) {
+        char text[2000];
+        fake_env e;
+        snprintf(text, sizeof text, task, "%s", known ? "file = force.csv\n" : "");
+        open_task(&e, written(text));
+        assert_int_equal(e.info.n, known ? 2 : 6);
+        memcpy(x + 4, e.x0 + (known ? 0 : 4), 2 * sizeof *x);
+        loss[known] = fake_eval(&e, known ? x + 4 : x, grad[known], 0, NULL);
+        assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS));
+        fake_env_close(&e);
+        if (known) {
+            products_agree(written(text), 4, 1e-4, 1e-6);
+        }
+    }
+    assert_near(loss[0], loss[1], 1e-14 * loss[0]);
+    for (int i = 0; i < 2; i++) {
+        assert_near(grad[0][4 + i], grad[1][i], 1e-12 * fabs(grad[1][i]));
+    }
+}
+
 /* ---- stepwise control ---- */
 
 static void steps_are_the_episode(void **state)
@@ -343,6 +424,15 @@ static void mistakes(void **state)
     refuses(TASK "[start]\nhinge = 1 2\n" LOSS, "give 1 number");
     refuses(TASK "[controls]\nelbow = -1 1\n" LOSS, "no such actuator");
     refuses(TASK "[controls]\nslide = 1 -1\n" LOSS, "a lower and a higher value");
+    refuses(TASK LIMITS LOSS "[controls]\nfile = none.csv\n", "none.csv: No such file");
+    FILE *f = fopen(temporary_path(&folder, "short.csv"), "w");
+    fputs("0,1\n0.1,2\n0.2\n", f);
+    fclose(f);
+    refuses(TASK LIMITS "file = short.csv\n" LOSS, "line 3 of");
+    f = fopen(temporary_path(&folder, "force.csv"), "w");
+    fputs("0,1\n0.1,2\n", f);
+    fclose(f);
+    refuses(TASK LIMITS "file = force.csv\n" LOSS, "a file gives the controls; add [variables]");
     refuses(TASK LIMITS "[loss.a]\nof = hinge\n", "what is missing");
     refuses(TASK LIMITS "[loss.a]\nwhat = joint\n", "of is missing");
     refuses(TASK LIMITS "[loss.a]\nwhat = position\nof = nose\n", "no such site or body");
@@ -354,5 +444,6 @@ static void mistakes(void **state)
 }
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
-               derivatives_through_impulses, derivatives_between_bodies, steps_are_the_episode,
+               derivatives_through_impulses, derivatives_between_bodies, products_of_joints, known_controls,
+               steps_are_the_episode,
                no_steps_with_variables, examples_run, built_in_task, standing, mistakes)

@@ -67,10 +67,13 @@ const double *fake_metric(fake_env *e, const double *x, const char *want);
 /* Those of another metric of the same episode. */
 const double *fake_values(fake_env *e, const char *want);
 
-/* Tests the products of channel 0, residuals, at x: their squares add up to the loss, the loss does not
- * depend on the queries, and w . J v = J' w . v for numbers w, up to `tolerance` of the sum of the sizes of
- * its terms. */
+/* Tests the products of channel 0 at x: squares of residuals add up to the loss, the loss does not depend on
+ * the queries, and w . J v = J' w . v for numbers w, up to `tolerance` of the sum of the sizes of its terms.
+ */
 void fake_products(fake_env *e, const double *x, const double *v, double tolerance);
+/* Tests J v of channel 0 against central differences with steps h v and h v / 2, extrapolated; `tolerance` is
+ * a share of the largest element. */
+void fake_quotient(fake_env *e, const double *x, const double *v, double h, double tolerance);
 
 /* Runs an optimizer to its end and returns what run() returned. */
 ds_status fake_env_run(fake_env *e, const char *optimizer, uint64_t seed, const char *const *settings);

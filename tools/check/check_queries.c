@@ -186,7 +186,9 @@ int ds_check_query_run(ds_check_channels *b, ds_check_query *q, const char *wher
         return 0;
     }
     if (a.io.outcome > (q->ask.op == DS_QUERY_VALUE ? DS_EVAL_BAD_GRAD : DS_EVAL_OK)) {
-        if (q->ask.op == DS_QUERY_VALUE) {
+        ds_check_result plain;
+        ds_check_evaluate(c->env, q->x, 0, 0, NULL, &plain);
+        if (q->ask.op == DS_QUERY_VALUE && plain.status == DS_OK && plain.io.outcome <= DS_EVAL_BAD_GRAD) {
             ds_check_fail(c, "%s: there is a loss, but none when the values of channel %s are requested",
                           where, name);
         }

@@ -494,23 +494,58 @@ int ds_identify_products(ds_identify_problem *p, uint64_t count, const double *u
     return rc;
 }
 
-/* J' w of one recording by the environment, added to out (n coordinates); w (m) has the weights in it. */
+/* bar (elements of the channel) = derivatives of w . residuals by the channel s; adds those by gain, offset and
+ * delay to extra (3 for each signal). */
+static void residual_bars_of(const ds_identify_recording *r, const double *x, const double *s,
+                             const double *w, double *bar, double *extra)
+{
+    if (r->signals == 0) {
+        memcpy(bar, w, r->m * sizeof *bar);
+        return;
+    }
+    memset(bar, 0, r->elements * sizeof *bar);
+    for (uint64_t q = 0; q < r->signals; q++) {
+        const double *own = x + r->env->info.n + 3 * q;
+        const ds_identify_element *e = &r->element[q];
+        for (uint64_t i = 0; i < r->rows; i++) {
+            const double v = w[i * r->width + q];
+            if (isnan(r->data.value[i * r->data.columns + q])) {
+                continue;
+            }
+            const tap t = tap_of(r, i, own[2], r->elements / e->stride);
+            for (int k = 0; k < 4; k++) {
+                bar[e->offset + t.at[k] * e->stride] += v * own[0] * t.weight[k];
+            }
+            extra[3 * q] += v * tapped(&t, t.weight, e, s);
+            extra[3 * q + 1] += v;
+            extra[3 * q + 2] -= v * own[0] * tapped(&t, t.slope, e, s);
+        }
+    }
+}
+
+/* J' w of one recording by the environment, added to out (n coordinates); w (m) has the weights in it. With
+ * signals the derivatives by gain and delay need the channel, which is that of the last point. */
 static int transposed(ds_identify_problem *p, ds_identify_recording *q, const double *u, const double *w,
                       double *out, int *failed, ds_error *e)
 {
     const uint64_t n = q->env->info.n;
-    double *x = calloc(q->n + n + q->elements, sizeof *x);
+    double *x = calloc(2 * q->n + 2 * q->elements + q->m, sizeof *x);
     int bad = 0;
     if (x == NULL) {
         return ds_no_memory(e);
     }
-    channel_call c = {.count = 1, .value = x + q->n + n, .product = x + q->n, .bad = &bad};
+    double *by = x + q->n, *bar = by + q->n, *value = bar + q->elements, *res = value + q->elements;
+    channel_call c = {.count = 1, .value = value, .product = by, .bad = &bad};
     inputs_of(p, q, u, x);
-    int rc = call_channel(q, DS_QUERY_JTV, x, w, &c, e);
-    for (uint64_t i = 0; rc == 0 && i < n; i++) {
+    int rc = q->signals > 0 ? recording_residuals(q, 1, x, res, &bad, e) : 0;
+    if (rc == 0 && bad == 0) {
+        residual_bars_of(q, x, q->last_s, w, bar, by + n);
+        rc = call_channel(q, DS_QUERY_JTV, x, bar, &c, e);
+    }
+    for (uint64_t i = 0; rc == 0 && i < q->n; i++) {
         if (q->parameter[i] >= 0) {
             const size_t at = place_of(p, q->parameter[i]);
-            out[at] += c.product[i] * ds_identify_slope(&p->c->parameter[q->parameter[i]], u[at]);
+            out[at] += by[i] * ds_identify_slope(&p->c->parameter[q->parameter[i]], u[at]);
         }
     }
     *failed |= bad > 0;
@@ -526,7 +561,7 @@ int ds_identify_transposed(ds_identify_problem *p, const double *u, const double
     memset(out, 0, p->n * sizeof *out);
     for (size_t k = 0; k < p->recordings; k++) {
         const ds_identify_recording *q = &p->c->recording[p->recording[k]];
-        direct &= q->signals == 0 && (q->ops & DS_CAN(DS_QUERY_JTV)) != 0;
+        direct &= (q->ops & DS_CAN(DS_QUERY_JTV)) != 0;
     }
     if (direct) {
         uint64_t before[DS_IDENTIFY_RECORDINGS];

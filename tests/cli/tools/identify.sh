@@ -184,6 +184,12 @@ for truth in viscous=0.6 coulomb=0.35 pole=0.004 angle=0.4 position.gain=0.95 po
     within "${truth%=*}" cart/summary.json "${truth%=*}" "${truth#*=}"
 done
 
+# Cases of examples/identify that identify_slow.sh runs whole: files are found and read.
+for case in arm beam_pictures; do
+    status 0 "the example $case.ini" "$dshost" identify "$DS_TOP_SRC/examples/identify/$case.ini" --check-only --points 1 --isolation none
+    has "the rank deficient at 0" "its data determine all parameters at the start"
+done
+
 # ---- bad data ----
 check() { # check FILE TEXT NAME
     status 0 "$3" "$dshost" identify slide.ini --check-only --isolation none --data "$1"

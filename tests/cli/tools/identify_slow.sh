@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # identify_slow.sh - `dshost identify` on 200 made recordings: how often intervals of 95 % hold the truth, where the model is
-# right and its noise white. And: every recording of a real pendulum is fitted by one recipe.
+# right and its noise white. The examples find their truth. Every recording of a real pendulum is fitted by one recipe.
 . "$(dirname "$0")/../lib.sh"
 cd "$tmp" || exit 99
 
@@ -34,6 +34,26 @@ awk '{ truth["inertia.1"] = 9.8; truth["inertia.2"] = 0.735; truth["moment"] = 9
      END { printf "# %d of %d intervals hold the truth: %.1f %%\n", k, n, 100 * k / n
            exit !(n == 1400 && k / n >= 0.93 && k / n <= 0.97) }' intervals
 result $? "intervals of 95 % hold the truth in 93 to 97 % of 200 recordings"
+
+# found CASE NAME=TRUTH ...: intervals of 99.9 % hold the truth
+found() {
+    case=$1
+    shift
+    status 0 "the example $case.ini" "$dshost" identify "$DS_TOP_SRC/examples/identify/$case.ini" --out found --level 0.999
+    for truth in "$@"; do
+        awk -v name="${truth%=*}" -v t="${truth#*=}" '$1 == name { good = $3 <= t && t <= $4; print "# " $0 } END { exit !good }' out
+        result $? "${truth%=*}"
+    done
+}
+cp "$DS_TOP_SRC/examples/identify/cart_pole."* .
+compile cart_pole.c
+found arm mass.link2=-0.04576 mass.link3=0.04922 mass.link4=-0.07058 mass.link5=0.07918 mass.link6=-0.09691 mass.link7=0.20412 \
+    damping.joint1=-0.09691 damping.joint2=0.04139 damping.joint3=-0.39794 damping.joint4=-0.15490 damping.joint5=-0.60206 \
+    damping.joint6=-0.82391 damping.joint7=-1.22185
+found beam_pictures mu=3.39794 lambda=2.77815
+found thrown_cube
+found cloth_lift
+status 0 "the example cart_pole.ini" "$dshost" identify cart_pole.ini --out found
 
 data=$DS_SHARED/data/double-pendulum
 if [ ! -d "$data" ]; then

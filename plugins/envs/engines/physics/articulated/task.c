@@ -338,6 +338,58 @@ static void read_start(reader *in)
     }
 }
 
+/* ---- tables ---- */
+
+/* Rows of numbers: seconds, and `columns` others; '#' begins a comment, a first line of names is skipped. */
+static double *read_table(reader *in, const char *section, const char *file, int columns, int *rows)
+{
+    char path[ROBOT_PATH], line[4096];
+    beside(in, file, path);
+    int row = columns + 1, room = 0, number = 0;
+    double *table = NULL;
+    FILE *f = fopen(path, "r");
+    if (f == NULL) {
+        task_fail(in, "[%s] file: %.100s: %s", section, path, strerror(errno));
+        return NULL;
+    }
+    *rows = 0;
+    while (fgets(line, sizeof line, f) && !in->failed) {
+        const char *text = line;
+        line[strcspn(line, "#\n")] = '\0';
+        number++;
+        while (isspace((unsigned char)*text)) {
+            text++;
+        }
+        if (*text == '\0' || (*rows == 0 && isalpha((unsigned char)*text))) {
+            continue;
+        }
+        if (*rows == room) {
+            double *more = ds_memory_doubles(in->m, (size_t)(2 * room + 64) * (size_t)row);
+            if (more == NULL) {
+                in->failed = 2;
+                break;
+            }
+            memcpy(more, table ? table : more, (size_t)(room * row) * sizeof *more);
+            table = more;
+            room = 2 * room + 64;
+        }
+        const entry e = {section, "file", line, 1};
+        double *at = table + (size_t)*rows * (size_t)row;
+        if (numbers_in(in, &e, &text, row, at) != row || *text) {
+            task_fail(in, "[%s] file: line %d of %.100s does not have %d numbers (seconds, then the %s)",
+                      section, number, path, row, strcmp(section, "controls") == 0 ? "controls" : "joints");
+        } else if (*rows > 0 && !(at[0] > at[-row])) {
+            task_fail(in, "[%s] file: line %d of %.100s: time does not increase", section, number, path);
+        }
+        (*rows)++;
+    }
+    fclose(f);
+    if (!in->failed && *rows < 2) {
+        task_fail(in, "[%s] file: %.100s has fewer than 2 rows", section, path);
+    }
+    return table;
+}
+
 /* ---- controls ---- */
 
 static void add_control(reader *in, const task_control *c)
@@ -408,10 +460,36 @@ static void read_control(reader *in, entry *e)
     }
 }
 
+/* Controls of a file: each control step begins with the ones of its time, between rows by straight lines. */
+static void read_known(reader *in, const char *file)
+{
+    task *k = in->out;
+    int rows = 0, row = k->controls + 1, at = 0;
+    const double *table = read_table(in, "controls", file, k->controls, &rows);
+    k->known = ds_memory_doubles(in->m, (size_t)k->pieces * (size_t)k->controls);
+    if (in->m->failed) {
+        in->failed = 2;
+    }
+    for (int p = 0; p < k->pieces && !in->failed; p++) {
+        double time = p * k->step * k->substeps;
+        while (at < rows - 2 && table[(at + 1) * row] <= time) {
+            at++;
+        }
+        const double *from = table + at * row, *to = from + row;
+        double share = clamp((time - from[0]) / (to[0] - from[0]), 0, 1);
+        for (int c = 0; c < k->controls; c++) {
+            const task_control *a = &k->control[c];
+            double u = (1 - share) * from[1 + c] + share * to[1 + c];
+            k->known[p * k->controls + c] = 2 * (u - a->lower) / (a->upper - a->lower) - 1;
+        }
+    }
+}
+
 static void read_controls(reader *in)
 {
     task *k = in->out;
     tree *t = k->robot.tree;
+    const char *file = text_of(in, "controls", "file");
     int listed = 0;
     for (int i = 0; i < k->robot.actuators; i++) {
         const robot_actuator *a = &k->robot.actuator[i];
@@ -419,7 +497,7 @@ static void read_controls(reader *in)
         t->number[tree_joint_number(t, TREE_RATE_GAIN, t->link[a->link].v)] += a->rate_gain;
     }
     for (int i = 0; i < in->entries && !in->failed; i++) {
-        if (strcmp(in->entry[i].section, "controls") == 0) {
+        if (strcmp(in->entry[i].section, "controls") == 0 && strcmp(in->entry[i].name, "file") != 0) {
             listed = 1;
             read_control(in, &in->entry[i]);
         }
@@ -437,58 +515,12 @@ static void read_controls(reader *in)
         double x = 2 * (u - c->lower) / (c->upper - c->lower) - 1;
         c->start = clamp(x, -1, 1);
     }
+    if (file != NULL && !in->failed) {
+        read_known(in, file);
+    }
 }
 
 /* ---- terms of the loss ---- */
-
-/* Rows of numbers: seconds, and one column for each joint; '#' begins a comment. */
-static void read_recording(reader *in, task_term *term, const char *section, const char *file)
-{
-    char path[ROBOT_PATH], line[4096];
-    beside(in, file, path);
-    int row = term->columns + 1, room = 0, number = 0;
-    double *table = NULL;
-    FILE *f = fopen(path, "r");
-    if (f == NULL) {
-        task_fail(in, "[%s] file: %.100s: %s", section, path, strerror(errno));
-        return;
-    }
-    while (fgets(line, sizeof line, f) && !in->failed) {
-        const char *text = line;
-        line[strcspn(line, "#\n")] = '\0';
-        number++;
-        while (isspace((unsigned char)*text)) {
-            text++;
-        }
-        if (*text == '\0') {
-            continue;
-        }
-        if (term->rows == room) {
-            double *more = ds_memory_doubles(in->m, (size_t)(2 * room + 64) * (size_t)row);
-            if (more == NULL) {
-                in->failed = 2;
-                break;
-            }
-            memcpy(more, table ? table : more, (size_t)(room * row) * sizeof *more);
-            table = more;
-            room = 2 * room + 64;
-        }
-        const entry e = {section, "file", line, 1};
-        double *at = table + (size_t)term->rows * (size_t)row;
-        if (numbers_in(in, &e, &text, row, at) != row || *text) {
-            task_fail(in, "[%s] file: line %d of %.100s does not have %d numbers (seconds, then the joints)",
-                      section, number, path, row);
-        } else if (term->rows > 0 && !(at[0] > at[-row])) {
-            task_fail(in, "[%s] file: line %d of %.100s: time does not increase", section, number, path);
-        }
-        term->rows++;
-    }
-    fclose(f);
-    if (!in->failed && term->rows < 2) {
-        task_fail(in, "[%s] file: %.100s has fewer than 2 rows", section, path);
-    }
-    term->table = table;
-}
 
 static void read_joints(reader *in, task_term *term, const char *section)
 {
@@ -595,7 +627,7 @@ static void read_term(reader *in, const char *section)
         if (file == NULL) {
             task_fail(in, "[%s] file is missing", section);
         } else if (!in->failed) {
-            read_recording(in, term, section, file);
+            term->table = read_table(in, section, file, term->columns, &term->rows);
         }
     } else if (file) {
         task_fail(in, "[%s] file belongs to what = recording", section);
@@ -738,9 +770,12 @@ int task_read(ds_memory *m, const char *path, const char *model, task *out, char
             task_fail(&in, "[%.40s] %.40s: unknown setting", in.entry[i].section, in.entry[i].name);
         }
     }
-    if (!in.failed && out->controls == 0 && out->variables == 0) {
-        task_fail(&in,
-                  "nothing to decide: the model has no actuator with bounds; add [controls] or [variables]");
+    if (!in.failed && (out->controls == 0 || out->known != NULL) && out->variables == 0) {
+        task_fail(
+            &in,
+            out->known != NULL
+                ? "nothing to decide: a file gives the controls; add [variables]"
+                : "nothing to decide: the model has no actuator with bounds; add [controls] or [variables]");
     }
     if (in.failed == 2) {
         snprintf(error, ROBOT_ERROR, "%.200s: out of memory", in.path);

@@ -69,6 +69,7 @@ typedef struct task {
     task_term term[TASK_MOST];
     task_variable variable[TASK_MOST];
     int controls, terms, variables;
+    double *known; /* pieces x controls, in units of the variables: from a file; NULL = they are variables */
 } task;
 
 /* Reads a task (path "": a pole on a cart swings up), and the model that it names or the file `model` if that
