@@ -68,6 +68,7 @@ tools_libtools_la_SOURCES = \
 	%D%/identify/identify_check.c \
 	%D%/identify/identify_data.c \
 	%D%/identify/identify_data.h \
+	%D%/identify/identify_figure.c \
 	%D%/identify/identify_file.c \
 	%D%/identify/identify_page.c \
 	%D%/identify/identify_problem.c \

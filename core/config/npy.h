@@ -33,6 +33,9 @@ int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out
  *     range of double are refused. */
 int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status,
                        ds_array *out, ds_error *e);
+/* The same; nan is a missing value and may be an element. */
+int ds_array_parse_npy_gaps(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                            ds_array *out, ds_error *e);
 int ds_array_parse_text(const void *p, size_t len, const char *name, uint64_t max_size, int status,
                         ds_array *out, ds_error *e);
 

@@ -260,8 +260,8 @@ static int read_header(const reader *r, npy_header *h, size_t *data)
     return take_dict(&text, h);
 }
 
-int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status,
-                       ds_array *out, ds_error *e)
+static int parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int gaps, int status,
+                     ds_array *out, ds_error *e)
 {
     const unsigned char *b = p;
     reader r = {b, len, 0, name, status, e};
@@ -282,7 +282,7 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     }
     for (uint64_t i = 0; i < size; i++) {
         data[i] = element(b + start, h.descr[1], (size_t)(h.descr[2] - '0'), i);
-        if (!isfinite(data[i])) {
+        if (!isfinite(data[i]) && !(gaps && isnan(data[i]))) {
             const char *what = isnan(data[i]) ? "nan" : "infinite";
             free(data);
             return ds_fail(e, status, "%s: element %llu is %s: all numbers must be finite", name,
@@ -292,6 +292,18 @@ int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max
     *out = (ds_array){.data = data, .size = size, .ndim = h.ndim};
     memcpy(out->shape, h.shape, sizeof out->shape);
     return 0;
+}
+
+int ds_array_parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                       ds_array *out, ds_error *e)
+{
+    return parse_npy(p, len, name, max_size, 0, status, out, e);
+}
+
+int ds_array_parse_npy_gaps(const void *p, size_t len, const char *name, uint64_t max_size, int status,
+                            ds_array *out, ds_error *e)
+{
+    return parse_npy(p, len, name, max_size, 1, status, out, e);
 }
 
 /* Appends a code point as UTF-8, '?' where it is invalid. Returns the end. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_robot.c - environment robot: gradients by controls, numbers of the model and the start against central
- * differences at many points, products of the joints' motion, forward steps of episodes and stepwise control, the tasks of examples/robots,
- * one line for every mistake in a task. */
+ * differences at many points, products of the joints' motion, forward steps of episodes and stepwise control,
+ * the tasks of examples/robots, one line for every mistake in a task. */
 #include "differences.h"
 #include "host.h"
 #include "temporary.h"
@@ -445,5 +445,5 @@ static void mistakes(void **state)
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
                derivatives_through_impulses, derivatives_between_bodies, products_of_joints, known_controls,
-               steps_are_the_episode,
-               no_steps_with_variables, examples_run, built_in_task, standing, mistakes)
+               steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing,
+               mistakes)

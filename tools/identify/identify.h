@@ -23,6 +23,7 @@
 #include "identify/identify_data.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 enum {
     DS_IDENTIFY_RECORDINGS = 64,
@@ -182,10 +183,21 @@ int ds_identify_transposed(ds_identify_problem *p, const double *u, const double
 /* J (m x n, by columns) at one point; *failed as above. */
 int ds_identify_jacobian(ds_identify_problem *p, const double *u, double *j, int *failed, ds_error *e);
 
-/* Root mean square of the unweighted residuals of samples from .. to - 1 of recording `k` at the point;
- * *count = their number. */
-int ds_identify_rms(ds_identify_problem *p, size_t k, const double *u, uint64_t from, uint64_t to,
-                    double *sum, uint64_t *count, ds_error *e);
+/* Sums of squares and numbers of the unweighted residuals: fitted samples, held-out ones. */
+typedef struct ds_identify_errors {
+    double sum[2];
+    uint64_t count[2];
+} ds_identify_errors;
+
+/* Errors of recording `k` at the point: of one column of its samples, or of all (column = -1). The residuals
+ * stay in last_r. */
+int ds_identify_errors_of(ds_identify_problem *p, size_t k, const double *u, int64_t column,
+                          ds_identify_errors *out, ds_error *e);
+/* Root mean square; NAN without samples. */
+double ds_identify_rmse(const ds_identify_errors *v, int held_out);
+/* Columns of a sample that have errors of their own: signals, or numbers of a residual; and their names. */
+uint64_t ds_identify_columns(const ds_identify_recording *r);
+void ds_identify_column_name(const ds_identify_recording *r, uint64_t column, char out[DS_IDENTIFY_NAME]);
 
 /* ---- search ---- */
 
@@ -270,6 +282,8 @@ int ds_identify_look(ds_identify_problem *p, ds_error *e);
 int ds_identify_check(ds_identify_problem *p, ds_identify_result *r, ds_error *e);
 /* After it: intervals and residuals. */
 int ds_identify_conclude(ds_identify_problem *p, ds_identify_result *r, ds_error *e);
+/* Says in words where the coverage is not within 2 % of the level; "" where it is. */
+void ds_identify_judge_coverage(const ds_identify_recovery *r, double level, char out[DS_IDENTIFY_LINE]);
 int ds_identify_certify(ds_identify_problem *p, ds_identify_result *r, ds_error *e);
 void ds_identify_result_clear(ds_identify_result *r);
 
@@ -285,6 +299,10 @@ typedef struct ds_identify_report {
 
 json_t *ds_identify_summary(const ds_identify_report *r, ds_error *e);
 int ds_identify_write(const ds_identify_report *r, const json_t *summary, ds_error *e);
+/* Writes the figures of recording `k` of a problem and puts them into the page: recorded and simulated values
+ * of signals, or of metrics NAME and recorded_NAME of the environment, and the residuals. */
+int ds_identify_figures(const ds_identify_report *r, ds_identify_problem *p, size_t k,
+                        const ds_identify_result *v, FILE *f, ds_error *e);
 int ds_identify_page(const ds_identify_report *r, const json_t *summary, ds_error *e);
 void ds_identify_print(const ds_identify_report *r);
 

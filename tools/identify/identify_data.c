@@ -5,6 +5,7 @@
 #include "identify/identify_data.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "policy/npz_read.h"
 #include "stats/sample.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { BYTES_MOST = 1 << 28, LINE_MOST = 8192, TEXT_BYTES = 512 };
+enum { BYTES_MOST = 1 << 28, NUMBERS_MOST = 1 << 23, LINE_MOST = 8192, TEXT_BYTES = 512 };
 
 /* ---- text ---- */
 
@@ -158,19 +159,22 @@ static int read_text(text_reader *r, gzFile f, ds_error *e)
 {
     char line[LINE_MOST];
     int rc = 0;
+    long at = 0;
     while (rc == 0 && (r->most == 0 || r->t->rows < r->most) && gzgets(f, line, sizeof line) != NULL) {
         const size_t n = strlen(line);
+        const long to = gztell(f);
+        const int zeros = to - at != (long)n; /* bytes of 0 end the text before its line */
+        at = to;
         r->line++;
-        if (looks_binary((unsigned char *)line, n < TEXT_BYTES ? n : TEXT_BYTES)) {
+        if (zeros || looks_binary((unsigned char *)line, n < TEXT_BYTES ? n : TEXT_BYTES)) {
             rc = ds_fail(e, DS_EXIT_CONFIG,
-                         "%.300s: line %llu is not text: a recording is a text table or an .npz file",
+                         "%.300s: line %llu is not text: a recording is a text table, an .npz or .npy file",
                          r->path, (unsigned long long)r->line);
         } else if (n + 1 == sizeof line && line[n - 1] != '\n') {
             rc = wrong(r, "longer than 8191 bytes: this is not a table of numbers", e);
-        } else if (r->t->rows * (r->t->columns + 1) > BYTES_MOST / sizeof(double)) {
-            rc = ds_fail(e, DS_EXIT_CONFIG,
-                         "%.300s: more than %d MiB of numbers: set n_samples, or cut the file", r->path,
-                         BYTES_MOST >> 20);
+        } else if (r->t->rows * r->t->columns > NUMBERS_MOST) {
+            rc = ds_fail(e, DS_EXIT_CONFIG, "%.300s: more than %d numbers: set n_samples, or cut the file",
+                         r->path, NUMBERS_MOST);
         } else {
             rc = take_line(r, line, e);
         }
@@ -182,7 +186,54 @@ static int read_text(text_reader *r, gzFile f, ds_error *e)
                : ds_fail(e, DS_EXIT_IO, "%.300s: %s", r->path, why);
 }
 
-/* ---- .npz ---- */
+/* ---- .npy and .npz ---- */
+
+/* Adds the columns of an array (rows, or rows x columns); the caller keeps it. 0: it has another shape. */
+static int add_columns(ds_recorded_table *t, const char *name, const ds_array *a, uint64_t length)
+{
+    const uint64_t wide = a->ndim == 2 ? a->shape[1] : 1;
+    if (a->ndim < 1 || a->ndim > 2 || (length > 0 && a->shape[0] != length) ||
+        t->columns + wide > DS_RECORDED_COLUMNS) {
+        return 0;
+    }
+    char(*names)[DS_RECORDED_NAME] = realloc(t->name, (t->columns + wide) * sizeof *names);
+    if (names == NULL) {
+        return -1;
+    }
+    t->name = names;
+    for (uint64_t k = 0; k < wide; k++, t->columns++) {
+        if (name[0] == '\0') {
+            snprintf(names[t->columns], sizeof *names, "%llu", (unsigned long long)k + 1);
+        } else if (a->ndim == 2) {
+            snprintf(names[t->columns], sizeof *names, "%.40s.%llu", name, (unsigned long long)k + 1);
+        } else {
+            snprintf(names[t->columns], sizeof *names, "%.60s", name);
+        }
+    }
+    return 1;
+}
+
+/* Rows of the columns of all arrays, which have `length` each. */
+static int fill_rows(ds_recorded_table *t, const ds_array *a, size_t count, uint64_t length, uint64_t first,
+                     uint64_t rows, ds_error *e)
+{
+    if (length <= first || count == 0) {
+        return 0;
+    }
+    t->rows = rows == 0 || length - first < rows ? length - first : rows;
+    t->value = malloc(t->rows * t->columns * sizeof *t->value);
+    if (t->value == NULL) {
+        return ds_no_memory(e);
+    }
+    for (uint64_t at = 0, k = 0; k < count; k++) {
+        const uint64_t wide = a[k].ndim == 2 ? a[k].shape[1] : 1;
+        for (uint64_t i = 0; i < t->rows; i++) {
+            memcpy(t->value + i * t->columns + at, a[k].data + (first + i) * wide, wide * sizeof(double));
+        }
+        at += wide;
+    }
+    return 0;
+}
 
 static int read_npz(const char *path, uint64_t first, uint64_t rows, ds_recorded_table *t, ds_error *e)
 {
@@ -191,50 +242,23 @@ static int read_npz(const char *path, uint64_t first, uint64_t rows, ds_recorded
     size_t count = 0;
     int rc = ds_npz_read(path, BYTES_MOST, &r, e);
     const size_t members = rc == 0 ? ds_npz_count(r) : 0;
-    uint64_t length = 0;
-    for (size_t i = 0; rc == 0 && i < members && count < sizeof a / sizeof *a; i++) {
-        const char *name = ds_npz_name(r, i);
-        rc = ds_npz_array(r, name, &a[count], e);
-        if (rc == 0 && a[count].ndim >= 1 && a[count].ndim <= 2 &&
-            (length == 0 || a[count].shape[0] == length)) {
-            const uint64_t wide = a[count].ndim == 2 ? a[count].shape[1] : 1;
-            char(*names)[DS_RECORDED_NAME] = t->columns + wide <= DS_RECORDED_COLUMNS
-                                                 ? realloc(t->name, (t->columns + wide) * sizeof *names)
-                                                 : NULL;
-            if (names == NULL) {
-                rc = ds_fail(e, DS_EXIT_CONFIG, "%.300s: more than %d columns", path, DS_RECORDED_COLUMNS);
-            }
-            for (uint64_t k = 0; rc == 0 && k < wide; k++) {
-                if (a[count].ndim == 2) {
-                    snprintf(names[t->columns + k], sizeof *names, "%.40s.%llu", name,
-                             (unsigned long long)k + 1);
-                } else {
-                    snprintf(names[t->columns + k], sizeof *names, "%.60s", name);
-                }
-            }
-            if (rc == 0) {
-                length = a[count].shape[0];
-                t->name = names;
-                t->columns += wide;
-            }
-        } else if (rc == 0) {
-            ds_array_free(&a[count]);
+    for (size_t i = 0; rc == 0 && i < members && count < DS_RECORDED_COLUMNS; i++) {
+        ds_error why = {0, ""};
+        rc = ds_npz_array_gaps(r, ds_npz_name(r, i), &a[count], &why);
+        if (rc != 0) {
+            ds_log(DS_LOG_WARNING, NULL, "%s; left out", why.text);
+            rc = rc == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
             continue;
         }
-        count += rc == 0;
-    }
-    if (rc == 0 && length > first) {
-        t->rows = rows == 0 || length - first < rows ? length - first : rows;
-        t->value = malloc(t->rows * t->columns * sizeof *t->value);
-        rc = t->value != NULL ? 0 : ds_no_memory(e);
-        for (uint64_t at = 0, k = 0; rc == 0 && k < count; k++) {
-            const uint64_t wide = a[k].ndim == 2 ? a[k].shape[1] : 1;
-            for (uint64_t i = 0; i < t->rows; i++) {
-                memcpy(t->value + i * t->columns + at, a[k].data + (first + i) * wide, wide * sizeof(double));
-            }
-            at += wide;
+        const int added = add_columns(t, ds_npz_name(r, i), &a[count], count > 0 ? a[0].shape[0] : 0);
+        if (added > 0) {
+            count++;
+        } else {
+            ds_array_free(&a[count]);
+            rc = added < 0 ? ds_no_memory(e) : 0;
         }
     }
+    rc = rc != 0 ? rc : fill_rows(t, a, count, count > 0 ? a[0].shape[0] : 0, first, rows, e);
     for (size_t k = 0; k < count; k++) {
         ds_array_free(&a[k]);
     }
@@ -242,9 +266,28 @@ static int read_npz(const char *path, uint64_t first, uint64_t rows, ds_recorded
     return rc;
 }
 
+static int read_npy(const char *path, uint64_t first, uint64_t rows, ds_recorded_table *t, ds_error *e)
+{
+    void *data = NULL;
+    size_t bytes = 0;
+    ds_array a = {0};
+    int rc = ds_file_read(path, BYTES_MOST, &data, &bytes, DS_EXIT_CONFIG, e);
+    rc = rc != 0 ? rc : ds_array_parse_npy_gaps(data, bytes, path, 0, DS_EXIT_CONFIG, &a, e);
+    if (rc == 0) {
+        const int added = add_columns(t, "", &a, 0);
+        rc = added < 0    ? ds_no_memory(e)
+             : added == 0 ? ds_fail(e, DS_EXIT_CONFIG, "%.300s: expected rows of at most %d columns", path,
+                                    DS_RECORDED_COLUMNS)
+                          : fill_rows(t, &a, 1, a.shape[0], first, rows, e);
+    }
+    ds_array_free(&a);
+    free(data);
+    return rc;
+}
+
 int ds_recorded_read(const char *path, uint64_t first, uint64_t rows, ds_recorded_table *out, ds_error *e)
 {
-    static const char *const npz[] = {".npz", NULL};
+    static const char *const npz[] = {"npz", NULL}, *const npy[] = {"npy", NULL};
     struct stat s;
     *out = (ds_recorded_table){0};
     if (stat(path, &s) != 0 || S_ISDIR(s.st_mode)) {
@@ -254,6 +297,8 @@ int ds_recorded_read(const char *path, uint64_t first, uint64_t rows, ds_recorde
     int rc;
     if (ds_text_ends_with(path, npz)) {
         rc = read_npz(path, first, rows, out, e);
+    } else if (ds_text_ends_with(path, npy)) {
+        rc = read_npy(path, first, rows, out, e);
     } else {
         gzFile f = gzopen(path, "rb");
         text_reader r = {.path = path, .t = out, .skip = first, .most = rows};

@@ -13,9 +13,9 @@ typedef struct ds_recorded_table {
     char (*name)[DS_RECORDED_NAME];
 } ds_recorded_table;
 
-/* Reads text (comma, semicolon or blanks between columns; an optional line of names; '#' comments) or .npz,
- * also compressed by gzip; at most `limit` bytes after decompression, the rows from `first` on, at most
- * `rows` of them (0 = all). Returns DS_EXIT_CONFIG or DS_EXIT_IO with one line. */
+/* Reads text (comma, semicolon or blanks between columns; an optional line of names; '#' comments) or .npz
+ * or .npy; text also compressed by gzip. Takes the rows from `first` on, at most `rows` of them (0 = all).
+ * Returns DS_EXIT_CONFIG or DS_EXIT_IO with one line. */
 int ds_recorded_read(const char *path, uint64_t first, uint64_t rows, ds_recorded_table *out, ds_error *e);
 void ds_recorded_free(ds_recorded_table *t);
 

@@ -6,122 +6,12 @@
 
 #include "base/file.h"
 #include "page/page.h"
-#include "plot/plot_lines.h"
 #include "store/run_folder.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const uint32_t colours[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7};
-
-/* ---- figures ---- */
-
-/* Series of one recording at the estimate. */
-typedef struct series {
-    uint64_t rows, width;
-    double *x, *residual, *recorded, *simulated; /* rows; rows x width, signal by signal */
-} series;
-
-static int make_series(ds_identify_problem *p, size_t k, const ds_identify_result *v, series *out,
-                       ds_error *e)
-{
-    const ds_identify_recording *q = &p->c->recording[p->recording[k]];
-    double sum;
-    uint64_t count;
-    const int rc = ds_identify_rms(p, k, v->u, 0, q->rows, &sum, &count, e); /* leaves last_r */
-    *out = (series){.rows = q->rows, .width = q->width < DS_PANEL_CURVES ? q->width : DS_PANEL_CURVES};
-    out->x = calloc(q->rows * (1 + 3 * out->width), sizeof *out->x);
-    if (rc != 0 || out->x == NULL) {
-        return rc != 0 ? rc : ds_no_memory(e);
-    }
-    out->residual = out->x + q->rows;
-    out->recorded = out->residual + q->rows * out->width;
-    out->simulated = out->recorded + q->rows * out->width;
-    for (uint64_t i = 0; i < q->rows; i++) {
-        out->x[i] = (double)i;
-        for (uint64_t s = 0; s < out->width; s++) {
-            const double r = q->last_r[i * q->width + s],
-                         d = q->signals > 0 ? q->data.value[i * q->data.columns + s] : 0;
-            out->residual[s * q->rows + i] = fabs(r) > 0 ? r : (double)NAN;
-            out->recorded[s * q->rows + i] = d;
-            out->simulated[s * q->rows + i] = isnan(d) ? (double)NAN : d + r;
-        }
-    }
-    return 0;
-}
-
-static void put_curve(ds_panel *panel, const series *s, const double *y, size_t colour, const char *name,
-                      int style)
-{
-    panel->curve[panel->curves++] = (ds_panel_curve){.name = name,
-                                                     .x = s->x,
-                                                     .y = y,
-                                                     .count = s->rows,
-                                                     .color = ds_color_hex(colours[colour], 1),
-                                                     .style = style,
-                                                     .size = style == DS_CURVE_DOTS ? 1.8 : 1.6};
-}
-
-/* Panels: recorded dots under the simulated curve of each signal, then all residuals. */
-static int draw_series(const ds_identify_report *r, const ds_identify_recording *q, const series *s,
-                       const char *path, ds_error *e)
-{
-    char title[120], subtitle[160], name[DS_PANEL_CURVES][60];
-    ds_panels all = {.title = title,
-                     .subtitle = subtitle,
-                     .x_label = "sample",
-                     .x_low = 0,
-                     .x_high = (double)(s->rows > 1 ? s->rows - 1 : 1)};
-    (void)r;
-    snprintf(title, sizeof title, "Recording %s", q->name);
-    snprintf(subtitle, sizeof subtitle, "samples 0 to %llu are fitted, the others only predicted",
-             (unsigned long long)q->fitted - 1);
-    for (uint64_t k = 0; q->signals > 0 && k < s->width && all.count + 1 < DS_PANELS_MAX; k++) {
-        ds_panel *panel = &all.panel[all.count++];
-        *panel = (ds_panel){.label = q->element[k].name, .low = NAN, .high = NAN};
-        put_curve(panel, s, s->recorded + k * s->rows, 1, "recorded", DS_CURVE_DOTS);
-        put_curve(panel, s, s->simulated + k * s->rows, 0, "simulated", DS_CURVE_LINE);
-    }
-    ds_panel *panel = &all.panel[all.count++];
-    *panel = (ds_panel){.label = "residual", .low = NAN, .high = NAN};
-    for (uint64_t k = 0; k < s->width; k++) {
-        if (q->signals > 0) {
-            snprintf(name[k], sizeof name[k], "%s", q->element[k].name);
-        } else {
-            snprintf(name[k], sizeof name[k], "residual %llu", (unsigned long long)k + 1);
-        }
-        put_curve(panel, s, s->residual + k * s->rows, k % 4, name[k], DS_CURVE_LINE);
-    }
-    return ds_plot_panels(NULL, path, &all, e);
-}
-
-static int put_figure(const ds_identify_report *r, ds_identify_problem *p, size_t k,
-                      const ds_identify_result *v, FILE *f, ds_error *e)
-{
-    const ds_identify_recording *q = &p->c->recording[p->recording[k]];
-    char name[DS_MAX_NAME + 12], about[DS_MAX_NAME + 40];
-    series s = {0};
-    snprintf(name, sizeof name, "fit-%s.svg", q->name);
-    snprintf(about, sizeof about, "Fit and residuals of recording %s", q->name);
-    char *path = ds_folder_path(r->folder, name);
-    int rc = path == NULL ? ds_no_memory(e) : make_series(p, k, v, &s, e);
-    rc = rc != 0 ? rc : draw_series(r, q, &s, path, e);
-    if (rc == 0) {
-        fputs("<figure><div class=o>", f);
-        if (!ds_html_svg(f, path, about)) {
-            ds_html_link(f, name, about);
-        }
-        fputs("</div><figcaption class=s>", f);
-        ds_html_text(f, about);
-        fputs("</figcaption></figure>\n", f);
-    }
-    free(s.x);
-    free(path);
-    return rc;
-}
 
 /* ---- tables ---- */
 
@@ -193,8 +83,14 @@ static void put_minima(const ds_identify_problem *p, const ds_identify_result *v
 {
     static const char *const word[] = {"minimum",       "loss",         "fit rmse",
                                        "held-out rmse", "within noise", "searches"};
+    const size_t shown = p->n <= 20 ? p->n : 0;
+    const char *all[sizeof word / sizeof *word + 20];
+    memcpy(all, word, sizeof word);
+    for (size_t k = 0; k < shown; k++) {
+        all[sizeof word / sizeof *word + k] = p->c->parameter[p->parameter[k]].name;
+    }
     ds_html_table(f, "", "Minima", of);
-    head(f, word, sizeof word / sizeof *word);
+    head(f, all, sizeof word / sizeof *word + shown);
     for (size_t i = 0; i < v->found.count; i++) {
         const ds_identify_minimum *m = &v->found.minimum[i];
         fputs("<tr>", f);
@@ -204,11 +100,42 @@ static void put_minima(const ds_identify_problem *p, const ds_identify_result *v
         ds_html_number_cell(f, m->held_out, 4);
         ds_html_element(f, "td", m->within ? "yes" : "no");
         ds_html_count_cell(f, m->found);
+        for (size_t k = 0; k < shown; k++) {
+            ds_html_number_cell(f, ds_identify_value(&p->c->parameter[p->parameter[k]], m->u[k]), 5);
+        }
         fputs("</tr>\n", f);
     }
     fputs("</tbody>", f);
     ds_html_table_end(f);
-    (void)p;
+}
+
+static void put_errors(ds_identify_problem *p, const ds_identify_result *v, const char *of, FILE *f,
+                       ds_error *e)
+{
+    static const char *const word[] = {"recording", "signal", "fit rmse", "held-out rmse", "unit"};
+    ds_html_table(f, "", "Errors of each signal", of);
+    head(f, word, sizeof word / sizeof *word);
+    for (size_t k = 0; k < p->recordings; k++) {
+        const ds_identify_recording *q = &p->c->recording[p->recording[k]];
+        const uint64_t columns = ds_identify_columns(q);
+        for (uint64_t s = 0; s < columns; s++) {
+            ds_identify_errors x;
+            char name[DS_IDENTIFY_NAME];
+            if (ds_identify_errors_of(p, k, v->u, (int64_t)s, &x, e) != 0) {
+                continue;
+            }
+            ds_identify_column_name(q, s, name);
+            fputs("<tr>", f);
+            ds_html_element(f, "td", q->name);
+            ds_html_element(f, "td", name);
+            ds_html_number_cell(f, ds_identify_rmse(&x, 0), 4);
+            ds_html_number_cell(f, ds_identify_rmse(&x, 1), 4);
+            ds_html_element(f, "td", q->signals > 0 ? q->unit[q->env->info.n + 3 * s + 1] : "");
+            fputs("</tr>\n", f);
+        }
+    }
+    fputs("</tbody>", f);
+    ds_html_table_end(f);
 }
 
 static void put_residuals(const ds_identify_result *v, FILE *f)
@@ -226,7 +153,7 @@ static void put_residuals(const ds_identify_result *v, FILE *f)
             v->bias, fabs(v->bias) > 3 ? ": the fit is biased" : "");
 }
 
-static void put_certificate(const ds_identify_result *v, FILE *f)
+static void put_certificate(const ds_identify_problem *p, const ds_identify_result *v, FILE *f)
 {
     const ds_identify_recovery *c = &v->recovery;
     if (c->starts == 0) {
@@ -240,9 +167,13 @@ static void put_certificate(const ds_identify_result *v, FILE *f)
             "truth. ",
             c->starts, c->recovered, c->starts);
     if (c->intervals > 0) {
+        char judgement[DS_IDENTIFY_LINE];
         const double share = (double)c->covered / (double)c->intervals;
-        fprintf(f, "Their intervals cover the truth in %zu of %zu cases (%.0f %%)%s.", c->covered,
-                c->intervals, 100 * share, share < 0.85 ? ": they are too narrow" : "");
+        fprintf(f, "Their intervals cover the truth in %zu of %zu cases (%.1f %%)", c->covered, c->intervals,
+                100 * share);
+        ds_identify_judge_coverage(c, p->c->options.level, judgement);
+        ds_html_text(f, judgement);
+        fputs(".", f);
     }
     fputs("</p>\n", f);
 }
@@ -272,14 +203,15 @@ static int put_problem(const ds_identify_report *r, size_t k, FILE *f, ds_error 
     }
     put_estimates(p, v, of, f);
     for (size_t i = 0; rc == 0 && i < p->recordings; i++) {
-        rc = put_figure(r, p, i, v, f, e);
+        rc = ds_identify_figures(r, p, i, v, f, e);
     }
+    put_errors(p, v, of, f, e);
     fputs("<h3>Residuals</h3>\n", f);
     put_residuals(v, f);
     put_correlation(p, &v->determined, of, f);
     put_minima(p, v, of, f);
     fputs("<h3>Recovery certificate</h3>\n", f);
-    put_certificate(v, f);
+    put_certificate(p, v, f);
     return rc;
 }
 

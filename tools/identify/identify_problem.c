@@ -494,8 +494,8 @@ int ds_identify_products(ds_identify_problem *p, uint64_t count, const double *u
     return rc;
 }
 
-/* bar (elements of the channel) = derivatives of w . residuals by the channel s; adds those by gain, offset and
- * delay to extra (3 for each signal). */
+/* bar (elements of the channel) = derivatives of w . residuals by the channel s; adds those by gain, offset
+ * and delay to extra (3 for each signal). */
 static void residual_bars_of(const ds_identify_recording *r, const double *x, const double *s,
                              const double *w, double *bar, double *extra)
 {
@@ -636,23 +636,49 @@ void ds_identify_window(ds_identify_problem *p, uint64_t window)
     }
 }
 
-int ds_identify_rms(ds_identify_problem *p, size_t k, const double *u, uint64_t from, uint64_t to,
-                    double *sum, uint64_t *count, ds_error *e)
+/* ---- errors ---- */
+
+uint64_t ds_identify_columns(const ds_identify_recording *r)
+{
+    return r->signals > 0 ? r->signals : r->timed && r->width <= DS_IDENTIFY_SIGNALS ? r->width : 1;
+}
+
+void ds_identify_column_name(const ds_identify_recording *r, uint64_t column, char out[DS_IDENTIFY_NAME])
+{
+    if (r->signals > 0) {
+        snprintf(out, DS_IDENTIFY_NAME, "%s", r->element[column].name);
+    } else if (ds_identify_columns(r) > 1) {
+        snprintf(out, DS_IDENTIFY_NAME, "residual %llu", (unsigned long long)column + 1);
+    } else {
+        snprintf(out, DS_IDENTIFY_NAME, "residuals");
+    }
+}
+
+int ds_identify_errors_of(ds_identify_problem *p, size_t k, const double *u, int64_t column,
+                          ds_identify_errors *out, ds_error *e)
 {
     ds_identify_recording *q = &p->c->recording[p->recording[k]];
+    const uint64_t columns = ds_identify_columns(q);
     double *x = malloc((q->n + q->m) * sizeof *x), *r = x != NULL ? x + q->n : NULL;
     int bad = 0, rc = x == NULL ? ds_no_memory(e) : 0;
-    *sum = 0;
-    *count = 0;
+    *out = (ds_identify_errors){{0, 0}, {0, 0}};
     if (rc == 0) {
         inputs_of(p, q, u, x);
         rc = recording_residuals(q, 1, x, r, &bad, e);
     }
-    for (uint64_t i = from * q->width; rc == 0 && i < to * q->width && i < q->m; i++) {
-        const double v = r[i] + (q->shift != NULL ? q->shift[i] : 0);
-        *sum += bad < 2 ? v * v : (double)INFINITY;
-        *count += fabs(v) > 0;
+    for (uint64_t i = 0; rc == 0 && i < q->rows * q->width && i < q->m; i++) {
+        const int which = i / q->width >= q->fitted;
+        if (column < 0 || columns == 1 || i % q->width == (uint64_t)column) {
+            const double v = r[i] + (q->shift != NULL ? q->shift[i] : 0);
+            out->sum[which] += bad < 2 ? v * v : (double)INFINITY;
+            out->count[which] += fabs(v) > 0;
+        }
     }
     free(x);
     return rc;
+}
+
+double ds_identify_rmse(const ds_identify_errors *v, int held_out)
+{
+    return v->count[held_out] > 0 ? sqrt(v->sum[held_out] / (double)v->count[held_out]) : (double)NAN;
 }

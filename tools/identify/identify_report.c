@@ -136,34 +136,50 @@ static json_t *problem_json(const ds_identify_report *r, size_t k)
                                 {NULL, NULL}});
 }
 
-typedef struct errors {
-    double sum[2];
-    uint64_t count[2];
-} errors;
-
-static json_t *error_json(const errors *v, int which)
+static json_t *error_json(const ds_identify_errors *v, int which)
 {
     if (v->count[which] == 0) {
         return json_null();
     }
-    return ds_json_object(
-        (const ds_json_entry[]){{"rmse", ds_json_real(sqrt(v->sum[which] / (double)v->count[which]))},
-                                {"residuals", ds_json_whole(v->count[which])},
-                                {NULL, NULL}});
+    return ds_json_object((const ds_json_entry[]){{"rmse", ds_json_real(ds_identify_rmse(v, which))},
+                                                  {"residuals", ds_json_whole(v->count[which])},
+                                                  {NULL, NULL}});
 }
 
-static int put_recordings(const ds_identify_report *r, json_t *list, errors *all, ds_error *e)
+/* Errors of each signal of a recording, or of each number of a residual. */
+static json_t *signals_of(ds_identify_problem *p, size_t k, const double *u, ds_error *e)
+{
+    const ds_identify_recording *q = &p->c->recording[p->recording[k]];
+    json_t *list = json_array();
+    for (uint64_t s = 0; s < ds_identify_columns(q); s++) {
+        ds_identify_errors x;
+        char name[DS_IDENTIFY_NAME];
+        if (ds_identify_errors_of(p, k, u, (int64_t)s, &x, e) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+        ds_identify_column_name(q, s, name);
+        json_array_append_new(list, ds_json_object((const ds_json_entry[]){{"name", ds_json_text(name)},
+                                                                           {"fit", error_json(&x, 0)},
+                                                                           {"heldout", error_json(&x, 1)},
+                                                                           {NULL, NULL}}));
+    }
+    return list;
+}
+
+static int put_recordings(const ds_identify_report *r, json_t *list, ds_identify_errors *all, ds_error *e)
 {
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < r->problems; k++) {
         ds_identify_problem *p = &r->problem[k];
         for (size_t i = 0; rc == 0 && i < p->recordings; i++) {
             const ds_identify_recording *q = &p->c->recording[p->recording[i]];
-            errors one = {{0, 0}, {0, 0}};
-            rc = ds_identify_rms(p, i, r->result[k].u, 0, q->fitted, &one.sum[0], &one.count[0], e);
-            rc = rc != 0 ? rc
-                         : ds_identify_rms(p, i, r->result[k].u, q->fitted, q->rows, &one.sum[1],
-                                           &one.count[1], e);
+            ds_identify_errors one;
+            rc = ds_identify_errors_of(p, i, r->result[k].u, -1, &one, e);
+            json_t *signals = rc == 0 ? signals_of(p, i, r->result[k].u, e) : NULL;
+            if (signals == NULL) {
+                return rc != 0 ? rc : e->status;
+            }
             for (int w = 0; w < 2; w++) {
                 all->sum[w] += one.sum[w];
                 all->count[w] += one.count[w];
@@ -173,6 +189,7 @@ static int put_recordings(const ds_identify_report *r, json_t *list, errors *all
                                             {"file", q->file != NULL ? ds_json_text(q->file) : json_null()},
                                             {"fit", error_json(&one, 0)},
                                             {"heldout", error_json(&one, 1)},
+                                            {"signals", signals},
                                             {"samples", ds_json_whole(q->fitted)},
                                             {"heldout_samples", ds_json_whole(q->rows - q->fitted)},
                                             {NULL, NULL}}));
@@ -186,7 +203,7 @@ json_t *ds_identify_summary(const ds_identify_report *r, ds_error *e)
     const ds_identify_case *c = r->c;
     json_t *recordings = json_array(), *parameters = json_object(), *minima = json_array(),
            *undetermined = json_array(), *problems = json_array(), *warnings = json_array();
-    errors all = {{0, 0}, {0, 0}};
+    ds_identify_errors all = {{0, 0}, {0, 0}};
     ds_identify_recovery sum = {0, 0, 0, 0};
     uint64_t evaluations = 0, certificate = 0;
     const int rc = put_recordings(r, recordings, &all, e);
@@ -368,8 +385,11 @@ void ds_identify_print(const ds_identify_report *r)
             printf("%zu minima fit equally well within the noise: see minima in summary.json\n", within);
         }
         if (v->recovery.starts > 0) {
-            printf("recovery: %zu of %zu made data sets; intervals cover the truth in %zu of %zu cases\n",
-                   v->recovery.recovered, v->recovery.starts, v->recovery.covered, v->recovery.intervals);
+            char judgement[DS_IDENTIFY_LINE];
+            ds_identify_judge_coverage(&v->recovery, r->c->options.level, judgement);
+            printf("recovery: %zu of %zu made data sets; intervals cover the truth in %zu of %zu cases%s\n",
+                   v->recovery.recovered, v->recovery.starts, v->recovery.covered, v->recovery.intervals,
+                   judgement);
         }
     }
     printf("results: %s\n", r->folder);

@@ -3,11 +3,12 @@
  *
  * The recipe for few parameters, with a budget B:
  *
- *     window 1:  lm from the start, then from random starts, with B / 3; keeps the best of each search
- *     window k:  lm from each of the best CARRIED points; the last window has all fitted samples;
- *                where the error grows by more than JUMP, by a window between
+ *     window 1:  lm from the start, then from random starts, with 0.18 B; keeps the best of each search
+ *     window k:  lm from each of the best CARRIED points, with 0.22 B; the last window has all fitted
+ *                samples; where the error grows by more than JUMP, by a window between
  *     again from new random starts, with half of what is left
- *     pbh around the best point with short hops that fade, with the rest
+ *     lm from points along the valley around the best point, with three quarters of the rest
+ *     pbh around the best point with short hops that fade, with the remainder
  *
  * A long motion that is chaotic or has contacts has a loss with many minima; a short one has few, and its
  * minimum lies in the basin of that of the next window. */
@@ -20,13 +21,15 @@
 #include "plugin/services.h"
 
 #include <diffsim/ext/channel.h>
+#include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CARRIED = 4, SHORTEST = 50, WINDOWS = 16, DIVISIONS = 3, JUMP = 6 };
-static const double same = 0.01; /* minima closer than this, in widths of the box, are one */
+static const double WIDEST = 0.1; /* step of a hop along a direction, in widths of the box */
+static const double same = 0.01;  /* minima closer than this, in widths of the box, are one */
 
 /* ---- minima ---- */
 
@@ -484,18 +487,60 @@ static int hop(ds_identify_problem *p, uint64_t seed, uint64_t budget, ds_identi
     return rc;
 }
 
+/* Hops along the valley around the best point: lm from points that lie 2 to 60 standard deviations of the
+ * estimate away. Minima of a long motion differ most in what the data determine least. */
+static int follow_valley(ds_identify_problem *p, uint64_t seed, uint64_t end, ds_identify_found *out,
+                         ds_error *e)
+{
+    const size_t n = p->n;
+    const uint64_t each = 12 * (n + 1);
+    ds_identify_determined d = {0};
+    double *u = malloc(n * sizeof *u), at = INFINITY;
+    int rc = u == NULL ? ds_no_memory(e) : 0, failed = 0;
+    for (uint64_t k = 0; rc == 0 && left_of(p, end) >= each && atomic_load(&ds_stop_flag) == 0; k++) {
+        if (out->minimum[0].loss < at) { /* a better point: its own valley */
+            at = out->minimum[0].loss;
+            ds_identify_determined_clear(&d);
+            rc = ds_identify_determine(p, out->minimum[0].u, &d, &failed, e);
+        }
+        if (rc != 0 || failed || d.rank == 0) {
+            break;
+        }
+        ds_random random = ds_random_open(seed, "valley", k);
+        const double sigma = sqrt(at / fmax(1, (double)d.rows - (double)n)),
+                     far = 2 * pow(30, ds_random_uniform(&random));
+        memcpy(u, out->minimum[0].u, n * sizeof *u);
+        for (size_t j = 0; j < d.rank; j++) {
+            const double step = fmin(WIDEST, far * sigma / d.value[j]) * ds_random_normal(&random);
+            for (size_t i = 0; i < n; i++) {
+                u[i] += step * d.vector[j * n + i] * (p->upper[i] - p->lower[i]);
+            }
+        }
+        for (size_t i = 0; i < n; i++) {
+            u[i] = fmin(p->upper[i], fmax(p->lower[i], u[i]));
+        }
+        rc = ds_identify_optimize(p, "lm", "", seed, u, each, 1, out, e);
+    }
+    ds_identify_determined_clear(&d);
+    free(u);
+    return rc;
+}
+
 static int grow(ds_identify_problem *p, uint64_t seed, uint64_t end, ds_identify_found *out, ds_error *e)
 {
     uint64_t window[WINDOWS];
     size_t windows = 0;
     int rc = read_windows(p, window, &windows, e);
-    rc = rc != 0 ? rc : grow_once(p, window, windows, 0, seed, 3 * left_of(p, end) / 4, out, e);
+    rc = rc != 0 ? rc : grow_once(p, window, windows, 0, seed, 2 * left_of(p, end) / 5, out, e);
     rc = rc != 0 ? rc : grow_once(p, window, windows, 1, seed + 1, left_of(p, end) / 2, out, e);
     ds_identify_window(p, window[windows - 1]);
+    if (rc == 0 && out->count > 0) {
+        rc = follow_valley(p, seed, p->evaluations + 3 * left_of(p, end) / 4, out, e);
+    }
     if (rc == 0 && out->count > 0 && left_of(p, end) > 8 * (p->n + 1)) {
         rc = hop(p, seed, left_of(p, end), out, e);
     }
-    snprintf(out->recipe, sizeof out->recipe, "lm in %zu window%s, twice; pbh", windows,
+    snprintf(out->recipe, sizeof out->recipe, "lm in %zu window%s, twice; valley; pbh", windows,
              windows > 1 ? "s" : "");
     return rc;
 }

@@ -623,20 +623,18 @@ static int profiles(ds_identify_problem *p, ds_identify_result *r, ds_error *e)
 /* Errors of the fitted and of the held-out samples at a point. */
 static int errors_at(ds_identify_problem *p, const double *u, double *fit, double *held_out, ds_error *e)
 {
-    double sum[2] = {0, 0};
-    uint64_t count[2] = {0, 0};
+    ds_identify_errors all = {{0, 0}, {0, 0}};
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < p->recordings; k++) {
-        const ds_identify_recording *q = &p->c->recording[p->recording[k]];
-        double s = 0;
-        uint64_t n = 0;
-        rc = ds_identify_rms(p, k, u, 0, q->fitted, &s, &n, e);
-        sum[0] += s, count[0] += n;
-        rc = rc != 0 ? rc : ds_identify_rms(p, k, u, q->fitted, q->rows, &s, &n, e);
-        sum[1] += s, count[1] += n;
+        ds_identify_errors one;
+        rc = ds_identify_errors_of(p, k, u, -1, &one, e);
+        for (int w = 0; w < 2; w++) {
+            all.sum[w] += one.sum[w];
+            all.count[w] += one.count[w];
+        }
     }
-    *fit = count[0] > 0 ? sqrt(sum[0] / (double)count[0]) : 0;
-    *held_out = count[1] > 0 ? sqrt(sum[1] / (double)count[1]) : (double)NAN;
+    *fit = all.count[0] > 0 ? ds_identify_rmse(&all, 0) : 0;
+    *held_out = ds_identify_rmse(&all, 1);
     return rc;
 }
 
@@ -723,15 +721,18 @@ static int recover(ds_identify_problem *p, const ds_identify_result *truth, size
                    ds_identify_recovery *out, ds_error *e)
 {
     ds_identify_result r = {.loss = 0};
-    double true_loss = 0, *start = malloc(p->n * sizeof *start);
+    double true_loss = 0, far = 0, *start = malloc(p->n * sizeof *start);
     int rc = start == NULL ? ds_no_memory(e) : make_data(p, truth, number, e);
     rc = rc != 0 ? rc : ds_identify_residuals(p, 1, truth->u, NULL, &true_loss, e);
     if (rc == 0) {
         ds_identify_problem again = *p;
         draw(p, p->c->run.seed, "start", number, start);
+        rc = ds_identify_residuals(p, 1, start, NULL, &far, e);
+        far = isfinite(far) ? far : 0;
         again.start = start;
+        again.evaluations = p->evaluations;
         again.budget = again.evaluations + p->budget;
-        rc = ds_identify_search(&again, p->c->run.seed + number + 1, &r.found, e);
+        rc = rc != 0 ? rc : ds_identify_search(&again, p->c->run.seed + number + 1, &r.found, e);
         if (rc == 0 && r.found.count > 0) {
             rc = room_for(p, &r) ? 0 : ds_no_memory(e);
             if (rc == 0) {
@@ -743,7 +744,8 @@ static int recover(ds_identify_problem *p, const ds_identify_result *truth, size
     }
     if (rc == 0 && atomic_load(&ds_stop_flag) == 0) {
         out->starts++;
-        const int good = r.found.count > 0 && r.loss <= true_loss * (1 + 1e-6);
+        /* Data without noise leave only round-off. */
+        const int good = r.found.count > 0 && r.loss <= true_loss * (1 + 1e-6) + 1e-12 * far;
         out->recovered += (size_t)good;
         for (size_t i = 0; good && i < p->n; i++) {
             const double true_value = ds_identify_value(&p->c->parameter[p->parameter[i]], truth->u[i]);
@@ -756,6 +758,28 @@ static int recover(ds_identify_problem *p, const ds_identify_result *truth, size
     ds_identify_result_clear(&r);
     free(start);
     return rc;
+}
+
+void ds_identify_judge_coverage(const ds_identify_recovery *r, double level, char out[DS_IDENTIFY_LINE])
+{
+    const double n = (double)r->intervals, share = n > 0 ? (double)r->covered / n : level;
+    const double chance = 2 * sqrt(level * (1 - level) / fmax(1, n));
+    const char *what = share < level ? "may be too narrow" : "may be too wide";
+    out[0] = '\0';
+    if (fabs(share - level) <= 0.02) {
+        return;
+    }
+    if (fabs(share - level) > chance) {
+        snprintf(out, DS_IDENTIFY_LINE, ", outside of %.0f to %.0f %%: the intervals %s", 100 * level - 2,
+                 100 * level + 2, what);
+    } else {
+        snprintf(out, DS_IDENTIFY_LINE,
+                 ", outside of %.0f to %.0f %%, but chance alone moves %zu intervals by %.0f %%: raise "
+                 "recovery to "
+                 "know whether they %s",
+                 100 * level - 2, 100 * level + 2, r->intervals, 100 * chance,
+                 share < level ? "are too narrow" : "are too wide");
+    }
 }
 
 int ds_identify_certify(ds_identify_problem *p, ds_identify_result *r, ds_error *e)

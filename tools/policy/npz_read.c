@@ -246,6 +246,18 @@ int ds_npz_array(const ds_npz_reader *r, const char *name, ds_array *out, ds_err
     return rc;
 }
 
+int ds_npz_array_gaps(const ds_npz_reader *r, const char *name, ds_array *out, ds_error *e)
+{
+    unsigned char *data;
+    size_t bytes = 0;
+    char label[400];
+    memset(out, 0, sizeof *out);
+    int rc = take(r, name, &data, &bytes, label, e);
+    rc = rc != 0 ? rc : ds_array_parse_npy_gaps(data, bytes, label, 0, DS_EXIT_CONFIG, out, e);
+    free(data);
+    return rc;
+}
+
 int ds_npz_text(const ds_npz_reader *r, const char *name, char **out, ds_error *e)
 {
     unsigned char *data;

@@ -27,8 +27,10 @@ int ds_npz_has(const ds_npz_reader *r, const char *name);
 size_t ds_npz_count(const ds_npz_reader *r);
 const char *ds_npz_name(const ds_npz_reader *r, size_t i);
 
-/* An array of finite numbers, and a single text (to be freed); messages begin "FILE: NAME: ". */
+/* An array of finite numbers, one that may miss some (nan), and a single text (to be freed); messages begin
+ * "FILE: NAME: ". */
 int ds_npz_array(const ds_npz_reader *r, const char *name, ds_array *out, ds_error *e);
+int ds_npz_array_gaps(const ds_npz_reader *r, const char *name, ds_array *out, ds_error *e);
 int ds_npz_text(const ds_npz_reader *r, const char *name, char **out, ds_error *e);
 
 #endif

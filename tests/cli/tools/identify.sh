@@ -61,6 +61,13 @@ own_scripts pendulum/identify.html
 result $? "the page runs only its own scripts"
 grep -q 'Recovery certificate' pendulum/identify.html && grep -q '<svg' pendulum/identify.html
 result $? "the page has figure and certificate"
+grep -q 'angle1' pendulum/fit-double_pendulum.svg && grep -q recorded pendulum/fit-double_pendulum.svg
+result $? "motion and recording are drawn although the environment reads the file itself"
+awk '/"signals": \[/ { inside = 1 } inside && /"rmse"/ { n++; sum += $2 * $2 } /"samples"/ { inside = 0 } /"fit": {/ && !all { getline; all = $2 }
+     END { exit !(n == 4) }' pendulum/summary.json
+result $? "summary.json has fit and held-out errors of each signal"
+grep -q 'outside of 98 to 102 %\|Their intervals cover' pendulum/identify.html
+result $? "the certificate is on the page"
 loss=$(awk '/"problems"/ { p = 1 } p && /"loss"/ { gsub(/[ ,]/, ""); sub(/.*:/, ""); print; exit }' pendulum/summary.json)
 "$dshost" eval --config pendulum/estimate.ini --json > eval.json 2> err
 sed 's/.*"loss": \([^,]*\),.*/\1/' eval.json | awk -v loss="$loss" '{ v = $1 + 0 } END { d = v - loss; exit !(v > 0 && d < 1e-9 && d > -1e-9) }'
@@ -171,6 +178,23 @@ within "the speed of the second" slide/summary.json speed@b 3
 within "the delay of the sensor" slide/summary.json x.delay 0.12
 within "its offset" slide/summary.json x.offset 0.1
 warned "column x: 1 of 80 values are missing" "a missing value is named"
+if command -v python3 > python; then
+    python3 - << 'END'
+import struct, zipfile
+rows = [line.split(",") for line in open("a.csv").read().split()[1:]]
+with zipfile.ZipFile("a.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    for k, name in enumerate(("t", "junk", "x")):
+        head = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }" % len(rows)
+        head = head.ljust(117) + "\n"
+        data = b"".join(struct.pack("<d", float(r[k])) for r in rows)
+        z.writestr(name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+END
+    status 0 "the same recording as .npz" "$dshost" identify slide.ini --out npz --isolation none --data a.npz
+    within "the friction" npz/summary.json friction 0.8
+    warned "column x: 1 of 80 values are missing" "a missing value of an array is named"
+else
+    skip "python3 is missing"
+fi
 gzip -c a.csv > a.csv.gz
 status 0 "the same recording as gzip, by --data" "$dshost" identify slide.ini --out gz --isolation none --data a.csv.gz
 within "the friction" gz/summary.json friction 0.8
@@ -212,6 +236,11 @@ status 0 "shifted time" "$dshost" identify shifted.ini --check-only --isolation 
 warned "samples: is the time shifted?" "it is named"
 head -c 3000 /dev/urandom > binary.csv
 refuses 3 "is not text" "binary" "$dshost" identify slide.ini --isolation none --data binary.csv
+truncate -s 10G huge.csv
+refuses 3 "line 1 is not text" "10 GB without text" sh -c 'ulimit -v 2000000; "$1" identify slide.ini --isolation none --data huge.csv' sh "$dshost"
+mv huge.csv huge.npz
+refuses 3 "too large: at most" "10 GB of .npz" sh -c 'ulimit -v 2000000; "$1" identify slide.ini --isolation none --data huge.npz' sh "$dshost"
+rm huge.npz
 sed 's/,x/,y/' a.csv > wrong.csv
 refuses 3 "has no column x" "another column" "$dshost" identify slide.ini --isolation none --data wrong.csv
 printf 't,x\n0,1\n0.5,2\n0.4,3\n' > back.csv
