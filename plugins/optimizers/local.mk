@@ -72,7 +72,9 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/squares/levenberg.h \
 	%D%/methods/squares/lm_params.h \
 	%D%/methods/squares/local_solver.c \
-	%D%/methods/squares/local_solver.h
+	%D%/methods/squares/local_solver.h \
+	%D%/methods/squares/riccati.c \
+	%D%/methods/squares/riccati.h
 
 # Stepwise control: networks and losses of ppo and sac, the policy of apg and shac.
 %C%_methods_librl_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
@@ -96,7 +98,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/rl/stepwise.h
 
 optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/boleap.la %D%/cem.la %D%/cmaes.la \
-	%D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/mppi.la %D%/pbh.la %D%/ppo.la %D%/racer.la \
+	%D%/ilqr.la %D%/lbfgsb.la %D%/leaprefine.la %D%/lm.la %D%/mppi.la %D%/pbh.la %D%/ppo.la %D%/racer.la \
 	%D%/rand.la %D%/randdescents.la %D%/sac.la %D%/shac.la %D%/turbo.la
 %C%_adam_la_LDFLAGS = $(plugin_link)
 %C%_adam_la_LIBADD = %D%/methods/libbayes.la
@@ -112,6 +114,8 @@ optplugin_LTLIBRARIES += %D%/adam.la %D%/alphaorder.la %D%/apg.la %D%/bo.la %D%/
 %C%_cem_la_LIBADD = %D%/methods/libbayes.la
 %C%_cmaes_la_LDFLAGS = $(plugin_link)
 %C%_cmaes_la_LIBADD = %D%/methods/libcma.la %D%/methods/libbase.la
+%C%_ilqr_la_LDFLAGS = $(plugin_link)
+%C%_ilqr_la_LIBADD = %D%/methods/libsquares.la %D%/methods/libbayes.la
 %C%_lbfgsb_la_LDFLAGS = $(plugin_link)
 %C%_lbfgsb_la_LIBADD = %D%/methods/libbayes.la
 %C%_leaprefine_la_LDFLAGS = $(plugin_link)

@@ -17,7 +17,7 @@ from diffsim import _library
 from support import FAULTY, Case, dshost, needs_faulty, record
 
 BOX = ([-2.0, -1.0, -2.0], [2.0, 1.5, 2.0])
-WITH_GRADIENT = ("adam", "alphaorder", "bo", "boleap", "lbfgsb", "leaprefine", "lm", "pbh", "racer", "randdescents")
+WITH_GRADIENT = ("adam", "alphaorder", "bo", "boleap", "ilqr", "lbfgsb", "leaprefine", "lm", "pbh", "racer", "randdescents")
 WITHOUT = ("bo", "cem", "cmaes", "mppi", "nlopt", "rand", "turbo")
 STEPWISE = ("apg", "ppo", "sac", "shac")
 

@@ -46,6 +46,7 @@ static const method methods[] = {
     {"cmaes", "profile=paper lambda=8", 0, 0, 0},
     {"cmaes", "profile=c-cmaes bounds=penalty", 0, 0, 0},
     {"cmaes", "model=quad covariance=full", 400, 0, 0},
+    {"ilqr", "", 0, 60, 0},
     {"lbfgsb", "", 0, 0, 0},
     {"lbfgsb", "patience=3 arms=2", 0, 0, 0},
     {"leaprefine", MODEL, 0, 80, 1},

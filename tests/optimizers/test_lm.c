@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lm.c - the Levenberg-Marquardt method: convergence on problems with known answers, bounds, and the
- * optimizers lm and pbh on residuals, on a loss with gradient, on a loss alone, and with failures. */
+ * optimizers lm and pbh on residuals, on a loss with gradient, on a loss alone, and with failures; the
+ * backward pass of iLQR against dense algebra. */
 #include "functions.h"
 #include "methods/squares/levenberg.h"
+#include "methods/squares/riccati.h"
 #include "objective.h"
 #include "test.h"
 
@@ -304,6 +306,7 @@ static const char *const plugins[] = {"lm", "pbh"};
 
 static void test_stands(void **state)
 {
+    optimizer_stands("ilqr", "trials=4", 203, 1, 0);
     for (int k = 0; k < 2; k++) {
         optimizer_stands(plugins[k], "", 300, 1, 0);
         optimizer_stands(plugins[k], "residuals=scalar iterations=7", 200, 1, 0);
@@ -435,5 +438,189 @@ static void test_shared_best(void **state)
     }
 }
 
-RUN_TESTS(test_rosenbrock, test_linear, test_box, test_damped_bounds, test_failed_steps, test_stands,
-          test_residuals, test_rows, test_basins, test_shared_best)
+/* ---- the backward pass of iLQR ---- */
+
+enum { RT = 6, RN = 3, RM = 2, ALL = RT * RM };
+
+typedef struct quadratic {
+    double A[RT * RN * RN], B[RT * RN * RM], c[(RT + 1) * (RN + RM)], H[(RT + 1) * (RN + RM)], v[ALL];
+} quadratic;
+
+static quadratic random_quadratic(uint64_t key, double size)
+{
+    quadratic q;
+    ds_random rng = ds_random_open(11, "riccati", key);
+    for (size_t i = 0; i < sizeof q.A / sizeof *q.A; i++) {
+        q.A[i] = 0.6 * ds_random_normal(&rng);
+    }
+    for (size_t i = 0; i < sizeof q.B / sizeof *q.B; i++) {
+        q.B[i] = ds_random_normal(&rng);
+    }
+    for (size_t i = 0; i < sizeof q.c / sizeof *q.c; i++) {
+        q.c[i] = size * ds_random_normal(&rng);
+        q.H[i] = 0.1 + ds_random_uniform(&rng);
+    }
+    for (size_t i = 0; i < ALL; i++) {
+        q.v[i] = 1.8 * ds_random_uniform(&rng) - 0.9;
+    }
+    return q;
+}
+
+/* The model's cost of changes d of all controls. */
+static double cost_of_changes(const quadratic *q, const double *d)
+{
+    double x[RN] = {0}, sum = 0.0;
+    for (size_t t = 0; t <= RT; t++) {
+        const double *c = q->c + t * (RN + RM), *h = q->H + t * (RN + RM);
+        double next[RN] = {0};
+        for (size_t i = 0; i < RN; i++) {
+            sum += c[i] * x[i] + 0.5 * h[i] * x[i] * x[i];
+        }
+        for (size_t a = 0; a < RM && t < RT; a++) {
+            sum += c[RN + a] * d[t * RM + a] + 0.5 * h[RN + a] * d[t * RM + a] * d[t * RM + a];
+        }
+        for (size_t i = 0; i < RN && t < RT; i++) {
+            for (size_t j = 0; j < RN; j++) {
+                next[i] += q->A[(t * RN + i) * RN + j] * x[j];
+            }
+            for (size_t a = 0; a < RM; a++) {
+                next[i] += q->B[(t * RN + i) * RM + a] * d[t * RM + a];
+            }
+        }
+        memcpy(x, next, sizeof x);
+    }
+    return sum;
+}
+
+/* The controls that the law chooses along the linear model. */
+static void follow_law(const quadratic *q, const double *k, const double *K, double *d)
+{
+    double x[RN] = {0};
+    for (size_t t = 0; t < RT; t++) {
+        double next[RN] = {0};
+        for (size_t a = 0; a < RM; a++) {
+            d[t * RM + a] = k[t * RM + a];
+            for (size_t i = 0; i < RN; i++) {
+                d[t * RM + a] += K[(t * RM + a) * RN + i] * x[i];
+            }
+        }
+        for (size_t i = 0; i < RN; i++) {
+            for (size_t j = 0; j < RN; j++) {
+                next[i] += q->A[(t * RN + i) * RN + j] * x[j];
+            }
+            for (size_t a = 0; a < RM; a++) {
+                next[i] += q->B[(t * RN + i) * RM + a] * d[t * RM + a];
+            }
+        }
+        memcpy(x, next, sizeof x);
+    }
+}
+
+/* Without bounds in reach the law is the minimum of the whole quadratic: no change of a control, and no two,
+ * lower its cost; the predicted decrease is the actual one. */
+static void test_riccati_is_optimal(void **state)
+{
+    double room[2 * RN + 3 * RN * RN + 4 * RM + 2 * RM * RM + 2 * RN * RM];
+    assert_true(riccati_room(RN, RM) == sizeof room / sizeof *room);
+    for (uint64_t key = 0; key < 50; key++) {
+        const quadratic q = random_quadratic(key, 1e-3);
+        const riccati_model o = {RT, RN, RM, q.A, q.B, q.c, q.H, q.v};
+        double k[ALL], K[ALL * RN], d[ALL], slope, bend;
+        assert_int_equal(riccati_back(&o, 0.0, k, K, &slope, &bend, room), 1);
+        follow_law(&q, k, K, d);
+        const double least = cost_of_changes(&q, d);
+        assert_true(least < 0 && fabs(-least - (slope - bend)) < 1e-12 * slope);
+        for (size_t i = 0; i < ALL; i++) {
+            for (size_t j = 0; j < ALL; j++) {
+                for (int side = i == j ? 1 : -1; side <= 1; side += 2) {
+                    double other[ALL];
+                    memcpy(other, d, sizeof d);
+                    other[i] += 1e-4;
+                    other[j] += 1e-4 * side;
+                    assert_true(cost_of_changes(&q, other) >= least);
+                }
+            }
+        }
+        for (int half = 1; half < 4; half++) { /* shorter steps */
+            double part[ALL], alpha = 0.25 * half;
+            for (size_t i = 0; i < ALL; i++) {
+                part[i] = alpha * d[i];
+            }
+            assert_near(cost_of_changes(&q, part), -(alpha * slope - alpha * alpha * bend), 1e-9 * slope);
+        }
+    }
+}
+
+/* One step with bounds: against all ways to hold controls. mu makes steps shorter; what is not convex needs
+ * it. */
+static void test_riccati_bounds(void **state)
+{
+    double room[2 * RN + 3 * RN * RN + 4 * RM + 2 * RM * RM + 2 * RN * RM];
+    int held = 0;
+    for (uint64_t key = 0; key < 200; key++) {
+        quadratic q = random_quadratic(key, 3.0);
+        const riccati_model o = {1, RN, RM, q.A, q.B, q.c, q.H, q.v};
+        double k[RM], K[RM * RN], slope, bend, shorter[RM], least = INFINITY, best[RM] = {0};
+        assert_int_equal(riccati_back(&o, 0.0, k, K, &slope, &bend, room), 1);
+        double Q[RM][RM] = {{0}}, g[RM];
+        for (size_t a = 0; a < RM; a++) {
+            g[a] = q.c[RN + a];
+            Q[a][a] = q.H[RN + a];
+            for (size_t i = 0; i < RN; i++) {
+                g[a] += q.B[i * RM + a] * q.c[RN + RM + i];
+                for (size_t b = 0; b < RM; b++) {
+                    Q[a][b] += q.B[i * RM + a] * q.B[i * RM + b] * q.H[RN + RM + i];
+                }
+            }
+        }
+        for (int way = 0; way < 9; way++) { /* each control: free, low, high */
+            const int side[RM] = {way % 3, way / 3};
+            double d[RM];
+            for (int a = 0; a < RM; a++) {
+                d[a] = side[a] == 1 ? -1 - q.v[a] : side[a] == 2 ? 1 - q.v[a] : 0;
+            }
+            if (side[0] == 0 && side[1] == 0) {
+                const double det = Q[0][0] * Q[1][1] - Q[0][1] * Q[1][0];
+                d[0] = -(Q[1][1] * g[0] - Q[0][1] * g[1]) / det;
+                d[1] = -(Q[0][0] * g[1] - Q[1][0] * g[0]) / det;
+            } else {
+                for (int a = 0; a < RM; a++) {
+                    d[a] = side[a] == 0 ? -(g[a] + Q[a][1 - a] * d[1 - a]) / Q[a][a] : d[a];
+                }
+            }
+            const double cost = g[0] * d[0] + g[1] * d[1] +
+                                0.5 * (Q[0][0] * d[0] * d[0] + Q[1][1] * d[1] * d[1]) + Q[0][1] * d[0] * d[1];
+            int inside = 1;
+            for (int a = 0; a < RM; a++) {
+                inside &= q.v[a] + d[a] >= -1 - 1e-12 && q.v[a] + d[a] <= 1 + 1e-12;
+            }
+            if (inside && cost < least) {
+                least = cost;
+                memcpy(best, d, sizeof d);
+            }
+        }
+        for (int a = 0; a < RM; a++) {
+            assert_near(k[a], best[a], 1e-9);
+            const int at = fabs(fabs(q.v[a] + k[a]) - 1) < 1e-12;
+            held += at;
+            for (int i = 0; at && i < RN; i++) {
+                assert_true(K[a * RN + i] == 0.0);
+            }
+        }
+        assert_int_equal(riccati_back(&o, 10.0, shorter, K, &slope, &bend, room), 1);
+        assert_true(hypot(shorter[0], shorter[1]) <= hypot(k[0], k[1]) * (1 + 1e-9));
+        for (size_t i = 0; i < 2 * (RN + RM); i++) {
+            q.H[i] = -q.H[i];
+        }
+        q.c[RN] = 1.0;
+        q.c[RN + 1] = 1.0;
+        memset(q.v, 0, sizeof q.v);
+        assert_int_equal(riccati_back(&o, 0.0, k, K, &slope, &bend, room), 0);
+        assert_int_equal(riccati_back(&o, 1e3, k, K, &slope, &bend, room), 1);
+    }
+    assert_true(held > 50 && held < 350);
+}
+
+RUN_TESTS(test_riccati_is_optimal, test_riccati_bounds, test_rosenbrock, test_linear, test_box,
+          test_damped_bounds, test_failed_steps, test_stands, test_residuals, test_rows, test_basins,
+          test_shared_best)

@@ -15,6 +15,7 @@ cd "$tmp" || exit 99
 scene() {
     case $1 in
     apg | ppo | sac | shac) scene="--env pendulum" ;; # stepwise control
+    ilqr) scene="--env planar_hand" ;;
     *) scene="--env analytic --set env.function=rugged --set env.dim=4 --set env.fail_rate=0.2" ;;
     esac
 }
@@ -63,10 +64,11 @@ for id in $OPTIMIZERS; do
     env="--env $faulty --set env.n=4 --set env.noise=0.1 --set env.fault=diverge --set env.share=0.2"
     case $id in
     apg | ppo | sac | shac) env="--env pendulum" ;;
+    ilqr) env="--env planar_hand" ;;
     esac
     first="$env --opt $id $cheap --budget $BUDGET --seed 3 --pictures no"
     slowly="--set env.work=$work"
-    [ "$env" = "--env pendulum" ] && slowly=""
+    case $env in *faulty*) ;; *) slowly="" ;; esac
     kills=0
     while [ $kills -lt "$KILLS" ]; do
         if [ -f "killed-$id/run.sqlite" ]; then

@@ -36,6 +36,44 @@ for case in "apg --set opt.envs=4" "apg --set opt.envs=4 --set opt.window=5" "pp
 	result $? "$case: in units of 1e-12 and 1e12, with an offset, the same actions"
 done
 
+# ilqr has no unit of the loss in its parameters: weights of the cost 2^12 times as large, the same controls.
+hand() {
+	name=$1
+	shift
+	rm -rf "$name.run"
+	"$dshost" run --env planar_hand --set env.steps=8 "$@" --opt ilqr --seed 3 --budget 40 --pictures no --out "$name.run" >"$name.out" 2>&1 &&
+		"$dshost" export "$name.run" --format csv --out "$name.csv" >/dev/null 2>&1
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^(left|right)/) at[++n] = i; next }
+		{ for (i = 1; i <= n; i++) printf "%s ", $at[i]; print "" }' "$name.csv" >"$name"
+	[ -s "$name" ]
+}
+hand one --set env.q=1,1,0.125,0,0,0,0 --set env.qd=128,128,16,0,0,0,0 --set env.r=0.125,0.125,0.125,0.125 &&
+	hand two --set env.q=4096,4096,512,0,0,0,0 --set env.qd=524288,524288,65536,0,0,0,0 \
+		--set env.r=512,512,512,512 &&
+	cmp -s one two
+result $? "ilqr: in units of 2^12 the same controls, bit for bit"
+hand one --set opt.x0=0.0625 && head -1 one | grep -q '^0.0625 0.0625 '
+result $? "ilqr: a start is evaluated first"
+# Steps that are linear, a quadratic cost: the first law is the optimum.
+for feedback in true false; do
+	rm -rf linear one.run
+	"$dshost" run --env push --set env.k=0 --set env.steps=60 --set env.limit=1000 --opt ilqr --set opt.feedback=$feedback \
+		--budget 2 --pictures no --out linear >/dev/null 2>&1 &&
+		"$dshost" run --env push --set env.k=0 --set env.steps=60 --set env.limit=1000 --opt lbfgsb --set opt.use_x0=true \
+			--budget 400 --pictures no --out one.run >/dev/null 2>&1
+	awk -F'[:,]' '/"best_loss"/ { loss[FILENAME] = $2 }
+		END { exit !(loss["linear/summary.json"] <= loss["one.run/summary.json"] * (1 + 1e-9)) }' \
+		linear/summary.json one.run/summary.json
+	result $? "ilqr, feedback $feedback: a linear task in one iteration, as good as 400 evaluations of lbfgsb"
+done
+# no gradient; no controls
+"$dshost" run --env cartpole_gym --opt ilqr --budget 9 --pictures no --out none >out 2>err
+[ $? -ne 0 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'ilqr' err
+result $? "ilqr: an environment without gradients is refused in one line"
+"$dshost" run --env push --fix u.0=0 --opt ilqr --budget 9 --pictures no --out fixed >out 2>err
+[ $? -ne 0 ] && grep -q 'fix none' err
+result $? "ilqr: fixed controls are refused"
+
 for opt in apg ppo sac shac; do
 	rm -rf ./*.run one
 	learn one 1 0 $opt --set opt.x0=0.12345678901234566 && head -1 one | grep -q '^0.12345678901234566 0.12345678901234566 '
