@@ -261,7 +261,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_cloth_la_LDFLAGS = $(plugin_link)
 %C%_cloth_la_LIBADD = %D%/engines/physics/cloth/libspringsscene.la %D%/engines/physics/cloth/libliftenv.la \
 	%D%/engines/physics/cloth/libclothcore.la %D%/engines/physics/smoothing/libdistance.la \
-	%D%/engines/data/librecording.la %D%/engines/physics/soft/libsoftscene.la
+	%D%/engines/physics/soft/libsoftscene.la
 %C%_ffi_la_LDFLAGS = $(plugin_link)
 %C%_ffi_la_LIBADD = %D%/engines/ffi/libforeign.la %D%/engines/kit/libkit.la
 %C%_flip_la_LDFLAGS = $(plugin_link)

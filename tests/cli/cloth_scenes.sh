@@ -155,6 +155,25 @@ sed 's/^velocity = 0 -2 0/velocity = variable -1..1 -3..-1 -1..1/; s/^compare.*/
 good "a variable start, the centre" eval --env cloth --set env.scene=start.ini --x random:2 --gradient --fd
 has "gradient agrees with differences in 13 of 13 components" "exact derivatives"
 
+# The goal as a table of vertices, of one or both compared states.
+awk 'BEGIN { for (f = 0; f < 2; f++) for (y = 0; y < 7; y++) for (x = 0; x < 7; x++)
+    printf "%.17g,%.17g,%.17g\n", x / 6 - 0.4, 0.25 - 0.05 * f, 0.5 - y / 6 }' > two.csv
+head -n 49 two.csv > one.csv
+sed 's/^shift.*/file = one.csv/' all.ini > one.ini
+for f in all one; do
+    "$dshost" eval --env cloth --set env.scene=$f.ini --x random:1 2> err | awk '$1 == "loss" { printf "%.12f\n", $2 }' > $f.txt
+done
+[ -s one.txt ] && cmp -s all.txt one.txt
+result $? "recorded vertices of one state"
+sed 's/^shift.*/file = two.csv/; s/^compare.*/compare = points\nframes = 2/' all.ini > two.ini
+good "recorded vertices of two states" eval --env cloth --set env.scene=two.ini --x random:1 --gradient --fd
+has "gradient agrees with differences in 10 of 10 components" "exact derivatives"
+sed 's/^frames = 2/frames = 3/' two.ini > own.ini
+bad 3 "own.ini:70: the file has 98 points: give one for each of the 49 vertices of [sheet], in one state or in each of the 3" \
+    eval --env cloth --set env.scene=own.ini
+sed 's/^file = two.csv/file = none.csv/' two.ini > own.ini
+bad 3 "none.csv: there is no such file" eval --env cloth --set env.scene=own.ini
+
 cat > tri.obj << 'END'
 v 0 0.5 0
 v 1 0.5 0

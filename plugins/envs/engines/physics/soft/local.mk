@@ -22,8 +22,9 @@ env_engine_libs += %D%/libsoftscene.la
 	%D%/setup_bodies.c \
 	%D%/setup_bodies.h \
 	%D%/setup_cloth.c \
+	%D%/setup_recorded.c \
 	%D%/setup_surface.c \
 	%D%/soft_scene.h
-%C%_libsoftscene_la_LIBADD = %D%/libsoft.la plugins/envs/engines/data/libscenefile.la \
+%C%_libsoftscene_la_LIBADD = %D%/libsoft.la plugins/envs/engines/data/libscenefile.la plugins/envs/engines/data/librecording.la \
 	plugins/envs/engines/data/libsurfacecore.la plugins/envs/engines/data/libdistancegrid.la \
 	plugins/envs/engines/kit/algebra/libalgebra.la

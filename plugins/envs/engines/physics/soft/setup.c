@@ -303,7 +303,13 @@ static void give_goal(const soft *s, double *q)
     memcpy(q, ((const soft_scene *)s)->setup.goal, 3 * s->model.particles * sizeof *q);
 }
 
-/* [target BODY]: the body at the start, moved. */
+static void give_goal_at(const soft *s, uint64_t k, double *q)
+{
+    const size_t numbers = 3 * s->model.particles;
+    memcpy(q, ((const soft_scene *)s)->setup.goal + k * numbers, numbers * sizeof *q);
+}
+
+/* [target BODY]: the body at the start, moved, or recorded vertices. */
 static void read_target(setup_reader *r, const scene_section *s)
 {
     const soft *to = r->soft;
@@ -311,8 +317,13 @@ static void read_target(setup_reader *r, const scene_section *s)
     double by[3] = {0, 0, 0};
     const bool shift = scene_numbers(r->f, s, "shift", 3, false, -setup_most_size, setup_most_size, by);
     const bool center = scene_numbers(r->f, s, "center", 3, false, -setup_most_size, setup_most_size, by);
-    if (shift + center != 1) {
-        scene_fail(r->f, s, NULL, "[target %s] needs one of: shift, center", scene_name(s));
+    const bool file = scene_has(r->f, s, "file");
+    if (shift + center + file != 1) {
+        scene_fail(r->f, s, NULL, "[target %s] needs one of: shift, center, file", scene_name(s));
+        return;
+    }
+    if (file) {
+        setup_recorded(r, s, b);
         return;
     }
     for (size_t i = b->particle; i < b->particle + b->particles; i++) {
@@ -334,9 +345,18 @@ static void read_targets(setup_reader *r)
         return;
     }
     memcpy(r->setup->goal, to->model.q, 3 * n * sizeof(double));
+    r->setup->goals = 1;
     for (const scene_section *s = NULL; (s = scene_next(r->f, s, "target"));) {
-        read_target(r, s);
+        if (!scene_has(r->f, s, "file")) {
+            read_target(r, s);
+        }
     }
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "target"));) {
+        if (scene_has(r->f, s, "file")) { /* last: they may make several states of one */
+            read_target(r, s);
+        }
+    }
+    r->soft->target_at = r->setup->goals > 1 ? give_goal_at : NULL;
     r->setup->task.target = first != NULL ? give_goal : NULL;
     for (size_t k = 0; k < r->variables && !scene_failed(r->f); k++) {
         const place *at = &r->variable[k];

@@ -83,6 +83,9 @@ void setup_end_materials(setup_reader *r);
 
 /* Distance, size and triangles of an obstacle from the mesh of key `file`; position and rotation are set. */
 void setup_surface(setup_reader *r, const scene_section *s, fem_obstacle *o);
+/* The recorded vertices of key `file` as the target of a body; makes goals of all compared states where the
+ * file has them. */
+void setup_recorded(setup_reader *r, const scene_section *s, const body *b);
 /* A region of a membrane. */
 void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p);
 

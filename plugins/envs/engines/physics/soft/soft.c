@@ -415,9 +415,23 @@ static ds_status place_target(soft *s)
     return status;
 }
 
+/* Each compared state has its own. */
+static ds_status place_targets(soft *s)
+{
+    ds_status status = DS_OK;
+    for (uint64_t k = 0; k < soft_compared(s) && status == DS_OK; k++) {
+        s->target_at(s, k, s->goal);
+        status = comparison_record(&s->env.comparison, k, s->goal);
+        comparison_target(&s->env.comparison, k);
+    }
+    return status;
+}
+
 static ds_status make_target(soft *s)
 {
-    ds_status status = s->task->target != NULL ? place_target(s) : simulate_target(s);
+    ds_status status = s->target_at != NULL      ? place_targets(s)
+                       : s->task->target != NULL ? place_target(s)
+                                                 : simulate_target(s);
     if (status == DS_OK && s->env.comparison.images != NULL && s->image[0] != '\0') {
         status = frames_read_targets(s->env.comparison.images, s->image, "target_image", s->env.kit.host);
     }

@@ -44,6 +44,8 @@ struct soft {
     double radius;          /* m; without triangles, particles are drawn as discs of this radius */
     soft_driven driven;     /* what unknown.control drives, if it is not NULL */
     body_loads drive, push; /* velocities of fixed particles, forces */
+    /* Not NULL: instead of that of the task, the points of the target in compared state k */
+    void (*target_at)(const soft *s, uint64_t k, double *q);
     const uint8_t *counted; /* [particles], not 0: belongs to the compared centre; NULL: all free ones */
 
     /* Set by soft_read() from the parameters. */
