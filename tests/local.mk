@@ -39,7 +39,7 @@ engines = plugins/envs/engines
 test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(methods)/libsquares.la $(methods)/libbayes.la \
 	$(methods)/libalpha.la $(methods)/librl.la $(methods)/libbase.la $(engines)/functions/libfunctions.la \
 	$(engines)/physics/smoothing/libdistance.la $(engines)/physics/quasidynamic/libquasidynamic.la $(engines)/ffi/libforeign.la $(engines)/physics/chain/libchain.la $(engines)/physics/contact/libcontact.la \
-	$(engines)/physics/penalty/libpenalty.la $(engines)/physics/cloth/libcloth.la $(engines)/physics/soft/libsoft.la $(engines)/physics/soft/libsoftscene.la $(engines)/rendering/observation/libobserved.la \
+	$(engines)/physics/penalty/libpenalty.la $(engines)/physics/cloth/libspringsscene.la $(engines)/physics/cloth/libliftenv.la $(engines)/physics/cloth/libcloth.la $(engines)/physics/soft/libsoft.la $(engines)/physics/soft/libsoftscene.la $(engines)/rendering/observation/libobserved.la \
 	$(engines)/rendering/observation/libobservation.la $(engines)/physics/fem/libfem.la $(engines)/physics/control/libcontrol.la \
 	$(engines)/rendering/render/librender.la $(engines)/rendering/render/libreadpng.la $(engines)/physics/mpm/libtasks.la \
 	$(engines)/physics/rigid/librigid.la $(engines)/physics/articulated/libarticulated.la $(engines)/physics/pendulum/libpendulum.la \
@@ -139,7 +139,7 @@ endif
 # Fuzz targets. Everywhere they run on a small corpus and mutations of it; with clang and --enable-fuzzers the whole tree is
 # instrumented and they are a program of libFuzzer: DS_FUZZ_TARGET=npy tests/fuzz/fuzz tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz
-%C%_fuzz_fuzz_SOURCES = %D%/fuzz/fuzz.c %D%/fuzz/fuzz_data.c %D%/fuzz/fuzz_descriptor.c %D%/fuzz/fuzz_host.c \
+%C%_fuzz_fuzz_SOURCES = %D%/fuzz/fuzz.c %D%/fuzz/fuzz_cloth.c %D%/fuzz/fuzz_data.c %D%/fuzz/fuzz_descriptor.c %D%/fuzz/fuzz_host.c \
 	%D%/fuzz/fuzz_results.c %D%/fuzz/fuzz_soft.c
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
