@@ -924,7 +924,7 @@ static void bodies_of_robot(void *self, ds_scene_kit *s)
         if (!h->visible) {
             continue;
         }
-        const tree_mesh *mesh = h->form == TREE_MESH ? h->drawn : NULL;
+        const tree_mesh *mesh = h->drawn;
         double numbers[4] = {mesh ? 0 : h->size[0], mesh ? 0 : h->size[1], mesh ? 0 : h->size[2], 0};
         if (h->form != TREE_BOX) {
             numbers[1] *= 2;
@@ -984,7 +984,7 @@ static void place_robot(const void *self, uint64_t k, uint64_t b, double *out)
     const tree_shape *h = &t->shape[e->drawn[b]];
     double x[3], v[3], R[9];
     place_state(e, k);
-    if (h->form == TREE_MESH) {
+    if (h->drawn) {
         for (int i = 0; i < h->drawn->points; i++) {
             double at[3];
             mat3_apply(h->rotation, h->drawn->point + 3 * i, at);
@@ -1056,7 +1056,7 @@ static const ds_env_table env = {.size = sizeof(robot_env),
                                  .back = back_robot};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("robot", "1"),
+    BUNDLED_DESC("robot", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "An articulated robot from a URDF or MJCF file and a task.",
     .description =

@@ -274,6 +274,30 @@ static void known_controls(void **state)
     }
 }
 
+/* A cube that falls on terrain of a file, by both laws. */
+static void terrain(void **state)
+{
+    static const char *const laws[] = {"compliant", "complementarity"};
+    const double *z;
+    FILE *f = fopen(temporary_path(&folder, "hills.txt"), "w");
+    fputs("# metres, from the largest y\n0.2 0.2 0.3 0.2\n0.2 0.2 0.2 0.2\n\n0.2 0.2 0.2 0.2\n", f);
+    fclose(f);
+    for (int k = 0; k < 2; k++) {
+        char text[2000];
+        fake_env e;
+        snprintf(
+            text, sizeof text,
+            "[task]\nmodel = %%s/cube.xml\nduration = 1\nstep = 0.001\ncontrol_step = 0.1\ncontact = %s\n"
+            "terrain = hills.txt\nterrain_cell = 2\n"
+            "[loss.a]\nwhat = com\n[variables]\nfriction = 0.5 1\n",
+            laws[k]);
+        open_task(&e, written(text));
+        z = fake_metric(&e, e.x0, "com_z");
+        assert_near(z[e.info.steps], 0.3, 0.02);
+        fake_env_close(&e);
+    }
+}
+
 /* ---- stepwise control ---- */
 
 static void steps_are_the_episode(void **state)
@@ -382,7 +406,7 @@ static void standing(void **state)
     open_task(&e, source(path, "examples/robots/quadruped.ini"));
     const double *force = fake_metric(&e, e.x0, "contact_force");
     assert_near(force[e.info.steps], 9.81 * (6 + 4 * (0.5 + 0.7 + 0.2 + 0.05)), 0.5);
-    const double *z = fake_values(&e, "com_z");
+    const double *z = fake_metric(&e, e.x0, "com_z");
     assert_near(z[e.info.steps], z[e.info.steps / 2], 1e-3);
     fake_env_close(&e);
 }
@@ -417,6 +441,7 @@ static void mistakes(void **state)
     refuses(TASK "step = 1e-9\n" LOSS, "more than 1000000 steps");
     refuses(TASK "integrator = leap\n" LOSS, "use one of euler, rk4");
     refuses(TASK "contact = complementarity\nintegrator = rk4\n" LOSS, "needs integrator = euler");
+    refuses(TASK "terrain = none.txt\n" LOSS, "No such file");
     refuses(TASK "mixing = 0\n" LOSS, "mixing must be at least 1e-9");
     refuses(TASK LIMITS LOSS "[variables]\nrestitution = 0 1\n", "has no effect with contact = compliant");
     refuses(TASK "key = k\n" LOSS, "no keyframe \"k\"");
@@ -445,5 +470,5 @@ static void mistakes(void **state)
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
                derivatives_through_impulses, derivatives_between_bodies, products_of_joints, known_controls,
-               steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing,
+               steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing, terrain,
                mistakes)

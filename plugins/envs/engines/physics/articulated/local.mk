@@ -26,9 +26,12 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 	%D%/tree/tree_compliant.c \
 	%D%/tree/tree_compliant.h \
 	%D%/tree/tree_derivatives.c \
+	%D%/tree/tree_distance.c \
+	%D%/tree/tree_distance.h \
 	%D%/tree/tree_dynamics.c \
 	%D%/tree/tree_impulse.c \
 	%D%/tree/tree_impulse.h \
+	%D%/tree/tree_meet.c \
 	%D%/tree/tree_state.c \
 	%D%/tree/tree_state.h \
 	%D%/tree/tree_touch.c \

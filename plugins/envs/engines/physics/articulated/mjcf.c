@@ -6,9 +6,12 @@
 #include "engines/kit/algebra/mat3.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { MOST_LINES = 2000 }; /* of terrain */
 
 static const double degree = 3.14159265358979323846 / 180;
 
@@ -351,6 +354,108 @@ static void read_surface(mjcf *f, const robot_node *n, tree_shape *s)
     s->visible = group < 3; /* the groups that MuJoCo draws at first */
 }
 
+/* Heights of an hfield from MuJoCo's own format: two 32-bit integers, rows and columns, then 32-bit
+ * numbers, the row of the least y first. Returns how many were read. */
+static size_t read_heights(mjcf *f, const robot_node *n, const char *file, int count[2], double **height)
+{
+    char path[ROBOT_PATH];
+    const char *slash = strrchr(f->in->file, '/'), *folder = f->mesh_folder;
+    int length = slash && *file != '/' && !(folder && *folder == '/') ? (int)(slash - f->in->file) + 1 : 0;
+    int with_folder = folder && *folder && *file != '/';
+    snprintf(path, sizeof path, "%.*s%s%s%s", length, f->in->file, with_folder ? folder : "",
+             with_folder ? "/" : "", file);
+    FILE *in = fopen(path, "rb");
+    int32_t head[2] = {0};
+    size_t all = 0, got = 0;
+    if (in == NULL) {
+        robot_fail(f->in, n, "file=\"%.100s\": %s", file, strerror(errno));
+        return 0;
+    }
+    if (fread(head, sizeof head, 1, in) == 1 && head[0] > 1 && head[1] > 1 && head[0] <= MOST_LINES &&
+        head[1] <= MOST_LINES) {
+        all = (size_t)head[0] * (size_t)head[1];
+        *height = robot_take(f->in, all, sizeof **height);
+    }
+    float value;
+    while (*height && got < all && fread(&value, sizeof value, 1, in) == 1) {
+        (*height)[got++] = value;
+    }
+    fclose(in);
+    count[0] = head[0];
+    count[1] = head[1];
+    if (got == 0 || got < all) {
+        robot_fail(f->in, n,
+                   "file=\"%.100s\" is not a height field of MuJoCo: give elevation, or its binary format",
+                   file);
+    }
+    return got;
+}
+
+/* Adds the terrain of a geom of type hfield: heights scaled to 0 .. 1 times the third size. */
+static int read_terrain(mjcf *f, const robot_node *n)
+{
+    const char *name = value_of(f, n, "hfield");
+    const robot_node *asset = NULL;
+    for (const robot_node *a = robot_child(f->root, "asset"); a; a = robot_next(a, "asset")) {
+        for (const robot_node *h = robot_child(a, "hfield"); h && name; h = robot_next(h, "hfield")) {
+            asset = robot_text(h, "name") && strcmp(robot_text(h, "name"), name) == 0 ? h : asset;
+        }
+    }
+    if (asset == NULL) {
+        robot_fail(f->in, n, "the hfield asset \"%.40s\" is not defined", name ? name : "");
+        return -1;
+    }
+    const char *file = robot_text(asset, "file"), *elevation = robot_text(asset, "elevation");
+    double size[4], lines[2] = {0}, *from = NULL, low = HUGE_VAL, high = -HUGE_VAL;
+    int count[2] = {0};
+    size_t got = 0;
+    if (!robot_values(f->in, asset, "size", 4, size) || !(size[0] > 0 && size[1] > 0 && size[2] > 0)) {
+        robot_fail(f->in, asset, "size needs four numbers above 0");
+    }
+    if (file) {
+        got = read_heights(f, asset, file, count, &from);
+    } else {
+        robot_values(f->in, asset, "nrow", 1, &lines[0]);
+        robot_values(f->in, asset, "ncol", 1, &lines[1]);
+        int small = lines[0] >= 2 && lines[1] >= 2 && lines[0] <= MOST_LINES && lines[1] <= MOST_LINES;
+        count[0] = small ? (int)lines[0] : 0;
+        count[1] = small ? (int)lines[1] : 0;
+        got = (size_t)count[0] * (size_t)count[1];
+        from = got ? robot_take(f->in, got, sizeof *from) : NULL;
+        if (!got) {
+            robot_fail(f->in, asset, "nrow and ncol must be 2 to %d", MOST_LINES);
+        } else if (elevation && from) {
+            robot_numbers(f->in, asset, "elevation", elevation, (int)got, (int)got, from);
+        }
+    }
+    if (f->in->failed || from == NULL) {
+        return -1;
+    }
+    for (size_t k = 0; k < got; k++) {
+        if (!isfinite(from[k])) {
+            robot_fail(f->in, asset, "a height is not finite");
+            return -1;
+        }
+        low = fmin(low, from[k]);
+        high = fmax(high, from[k]);
+    }
+    tree *t = f->in->out->tree;
+    double *height =
+        tree_add_terrain(t, count[1], count[0], 2 * size[0] / (count[1] - 1), 2 * size[1] / (count[0] - 1));
+    for (int row = 0; height && row < count[0]; row++) {
+        /* elevation begins with the row of the largest y */
+        const double *line = from + (size_t)(file ? row : count[0] - 1 - row) * (size_t)count[1];
+        for (int column = 0; column < count[1]; column++) {
+            height[row * count[1] + column] = high > low ? size[2] * (line[column] - low) / (high - low) : 0;
+        }
+    }
+    if (height == NULL || !tree_draw_terrain(t, &t->shape[t->shapes - 1])) {
+        f->in->failed = 2;
+        return -1;
+    }
+    return t->shapes - 1;
+}
+
 /* Reads a geom of `link`, whose frame is at `joint` in the body. Adds its mass to `sum`. */
 static void read_geom(mjcf *f, const robot_node *n, int link, const double joint[3], robot_mass *sum)
 {
@@ -360,7 +465,7 @@ static void read_geom(mjcf *f, const robot_node *n, int link, const double joint
         int sizes;
     } types[] = {{"sphere", TREE_SPHERE, 1},     {"capsule", TREE_CAPSULE, 2}, {"box", TREE_BOX, 3},
                  {"cylinder", TREE_CYLINDER, 2}, {"plane", TREE_PLANE, 0},     {"mesh", TREE_MESH, 0},
-                 {"ellipsoid", TREE_MESH, 3}};
+                 {"ellipsoid", TREE_MESH, 3},    {"hfield", TREE_TERRAIN, 0}};
     const char *type = value_of(f, n, "type"), *mesh = value_of(f, n, "mesh");
     double mass = -1, density = 1000, half = 0, size[3] = {0};
     size_t k = 0;
@@ -418,6 +523,15 @@ static void read_geom(mjcf *f, const robot_node *n, int link, const double joint
         use.collides = s.collides;
         added = types[k].sizes ? read_ellipsoid(f, n, size, &use, density, mass, sum)
                                : read_mesh(f, n, mesh, &use, density, mass, f->need_mass ? sum : NULL);
+    } else if (s.form == TREE_TERRAIN) {
+        added = link < 0 ? read_terrain(f, n) : -1;
+        if (link >= 0) {
+            robot_fail(f->in, n, "terrain is fixed to the world");
+        } else if (added >= 0) {
+            tree_shape *to = &f->in->out->tree->shape[added];
+            memcpy(to->at, s.at, sizeof to->at);
+            memcpy(to->rotation, s.rotation, sizeof to->rotation);
+        }
     } else {
         added = tree_add_shape(f->in->out->tree, link, s.form);
         tree_shape *to = &f->in->out->tree->shape[added];
@@ -434,7 +548,7 @@ static void read_geom(mjcf *f, const robot_node *n, int link, const double joint
     if (s.form == TREE_PLANE && link >= 0) {
         robot_fail(f->in, n, "a plane is fixed to the world");
     }
-    if (s.form != TREE_PLANE && s.form != TREE_MESH) {
+    if (s.form != TREE_PLANE && s.form != TREE_MESH && s.form != TREE_TERRAIN) {
         robot_mass part;
         double volume = robot_solid(to, 1, &part);
         robot_solid(to, mass >= 0 ? mass : density * volume, &part);

@@ -225,6 +225,59 @@ static void read_model(reader *in, const char *model)
     }
 }
 
+/* Rows of heights in m, the row of the largest y first, as on a map. */
+static void read_terrain(reader *in, const char *file, double cell)
+{
+    enum { MOST_LINES = 2000, MOST_LINE = 65536 };
+    char path[ROBOT_PATH];
+    beside(in, file, path);
+    double *kept = ds_memory_doubles(in->m, MOST_LINE / 2), *rows[MOST_LINES];
+    char *line = ds_memory_take(in->m, MOST_LINE, 1);
+    int count = 0, columns = 0, number = 0;
+    FILE *f = fopen(path, "r");
+    if (f == NULL || kept == NULL || line == NULL) {
+        task_fail(in, "[task] terrain: %.100s: %s", path, strerror(f ? ENOMEM : errno));
+        if (f) {
+            fclose(f);
+        }
+        return;
+    }
+    while (fgets(line, MOST_LINE, f) && !in->failed) {
+        const char *text = line;
+        const entry e = {"task", "terrain", line, 1};
+        number++;
+        line[strcspn(line, "#\n")] = '\0';
+        int n = numbers_in(in, &e, &text, MOST_LINE / 2, kept);
+        if (n == 0 && *text == '\0') {
+            continue;
+        }
+        if (*text || n < 2 || n > MOST_LINES || (count > 0 && n != columns) || count == MOST_LINES) {
+            task_fail(in, "[task] terrain: line %d of %.100s: give rows of equally many heights, 2 to %d",
+                      number, path, MOST_LINES);
+            break;
+        }
+        columns = n;
+        rows[count] = ds_memory_doubles(in->m, (size_t)n);
+        if (rows[count] == NULL) {
+            in->failed = 2;
+            break;
+        }
+        memcpy(rows[count++], kept, (size_t)n * sizeof *kept);
+    }
+    fclose(f);
+    if (!in->failed && count < 2) {
+        task_fail(in, "[task] terrain: %.100s has fewer than 2 rows", path);
+    }
+    tree *t = in->out->robot.tree;
+    double *height = in->failed ? NULL : tree_add_terrain(t, columns, count, cell, cell);
+    for (int row = 0; height && row < count; row++) {
+        memcpy(height + row * columns, rows[count - 1 - row], (size_t)columns * sizeof *height);
+    }
+    if (!in->failed && (height == NULL || !tree_draw_terrain(t, &t->shape[t->shapes - 1]))) {
+        in->failed = 2;
+    }
+}
+
 static void read_settings(reader *in)
 {
     static const char *const rules[] = {"euler", "rk4", NULL};
@@ -277,8 +330,16 @@ static void read_settings(reader *in)
         task_fail(in, "[task] mixing must be at least 1e-9");
     }
     values_of(in, "task", "gravity", 3, t->number + TREE_GRAVITY);
-    if (choice(in, "task", "ground", yes, 0) && !in->failed) {
+    int ground = choice(in, "task", "ground", yes, 0);
+    const char *terrain = text_of(in, "task", "terrain");
+    double cell = terrain ? positive(in, "terrain_cell", 0.1) : 0;
+    if (ground && !in->failed) {
         tree_add_shape(t, -1, TREE_PLANE);
+    }
+    if (terrain && !in->failed) {
+        read_terrain(in, terrain, cell);
+    }
+    if ((ground || terrain) && !in->failed) {
         in->failed = tree_contacts(t) ? 0 : 2;
     }
 }

@@ -217,7 +217,7 @@ static void mistakes(void **state)
         {BODY("<joint range='1 0'/>"), "lower to a higher"},
         {BODY("<joint class='c'/>"), "default class \"c\" is not defined"},
         {BODY("<geom/>"), "size is missing"},
-        {BODY("<geom type='hfield' size='1 1 1'/>"), "\"hfield\""},
+        {BODY("<geom type='hfield' size='1 1 1'/>"), "terrain is fixed to the world"},
         {BODY("<geom type='ellipsoid' size='1 1'/>"), "has 2 numbers, not 3"},
         {BODY("<geom type='mesh' mesh='m'/>"), "mesh asset \"m\" is not defined"},
         {BODY("<geom size='inf'/>"), "finite"},
@@ -464,5 +464,62 @@ static void meshes(void **state)
     }
 }
 
-RUN_TESTS_WITH(open_folder, close_folder, against_mujoco, attributes, free_base_and_floating_joint, mistakes,
-               equivalents, servos_and_includes, meshes)
+/* Height fields as MuJoCo reads them: rows from the largest y, scaled to the third size; its binary files
+ * from the smallest y. */
+static void terrain(void **state)
+{
+    static const double heights[6] = {0.24, 0.32, 0.4, 0, 0.08, 0.16}; /* MuJoCo 4.0.0, from the smallest y */
+    const char *const assets[] = {"nrow='2' ncol='3' elevation='0 1 2 3 4 5' size='1 0.5 0.4 0.1'/>",
+                                  "file='field.bin' size='1 0.5 0.4 0.1'/>"};
+    const int32_t head[2] = {2, 3};
+    const float values[6] = {3, 4, 5, 0, 1, 2};
+    char text[1200], error[ROBOT_ERROR];
+    for (int k = 0; k < 2; k++) {
+        ds_memory room = {0};
+        robot r;
+        FILE *f = fopen(temporary_path(&folder, "field.bin"), "wb");
+        assert_non_null(f);
+        assert_true(fwrite(head, sizeof head, 1, f) == 1 && fwrite(values, sizeof values, 1, f) == 1);
+        fclose(f);
+        snprintf(text, sizeof text,
+                 "<mujoco><asset><hfield name='h' %s</asset><worldbody><geom type='hfield' hfield='h' pos='0 "
+                 "0 1'/>"
+                 "<body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>",
+                 assets[k]);
+        if (robot_read(&room, put("m.xml", text), &(robot_options){0}, &r, error) != 0) {
+            fail_msg("%s", error);
+        }
+        const tree_terrain *t = r.tree->shape[0].terrain;
+        assert_int_equal(t->columns, 3);
+        assert_near(t->cell[0], 1, 1e-15);
+        assert_near(t->cell[1], 1, 1e-15);
+        assert_near(r.tree->shape[0].at[2], 1, 0);
+        for (int i = 0; i < 6; i++) {
+            assert_near(t->height[i], heights[i], 1e-12);
+        }
+        ds_memory_free(&room);
+    }
+    static const struct {
+        const char *asset, *says;
+    } bad[] = {{"nrow='1' ncol='3' size='1 1 1 1'/>", "nrow and ncol must be 2"},
+               {"nrow='2' ncol='2' elevation='1 2 3' size='1 1 1 1'/>", "has 3 numbers, not 4"},
+               {"nrow='2' ncol='2' size='1 1 0 1'/>", "four numbers above 0"},
+               {"file='none.bin' size='1 1 1 1'/>", "No such file"},
+               {"file='m.xml' size='1 1 1 1'/>", "not a height field"}};
+    for (size_t k = 0; k < COUNT_OF(bad); k++) {
+        ds_memory room = {0};
+        robot r;
+        snprintf(text, sizeof text,
+                 "<mujoco><asset><hfield name='h' %s</asset><worldbody><geom type='hfield' hfield='h'/>"
+                 "<body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>",
+                 bad[k].asset);
+        assert_int_equal(robot_read(&room, put("m.xml", text), &(robot_options){0}, &r, error), 1);
+        if (!strstr(error, bad[k].says)) {
+            fail_msg("'%s' instead of '%s'", error, bad[k].says);
+        }
+        ds_memory_free(&room);
+    }
+}
+
+RUN_TESTS_WITH(open_folder, close_folder, terrain, against_mujoco, attributes, free_base_and_floating_joint,
+               mistakes, equivalents, servos_and_includes, meshes)

@@ -95,3 +95,49 @@ int tree_find_site(const tree *t, const char *name)
     }
     return -1;
 }
+
+/* ---- terrain ---- */
+
+double *tree_add_terrain(tree *t, int columns, int rows, double cell_x, double cell_y)
+{
+    tree_terrain *f = ds_memory_take(t->memory, 1, sizeof *f);
+    double *height = ds_memory_doubles(t->memory, (size_t)columns * (size_t)rows);
+    if (f == NULL || height == NULL) {
+        return NULL;
+    }
+    *f = (tree_terrain){.columns = columns, .rows = rows, .cell = {cell_x, cell_y}, .height = height};
+    t->shape[tree_add_shape(t, -1, TREE_TERRAIN)].terrain = f;
+    return height;
+}
+
+/* Column or row k of `count` of a picture of a grid with `all`. */
+static int drawn_line(int k, int count, int all)
+{
+    return (int)((double)k * (all - 1) / (count - 1) + 0.5);
+}
+
+int tree_draw_terrain(tree *t, tree_shape *s)
+{
+    enum { MOST_LINES = 40 };
+    const tree_terrain *f = s->terrain;
+    int columns = f->columns < MOST_LINES ? f->columns : MOST_LINES;
+    int rows = f->rows < MOST_LINES ? f->rows : MOST_LINES, cells = (columns - 1) * (rows - 1);
+    tree_mesh *m = ds_memory_take(t->memory, 1, sizeof *m);
+    double *point = ds_memory_doubles(t->memory, 3 * (size_t)(columns * rows));
+    uint32_t *corner = ds_memory_take(t->memory, 6 * (size_t)cells, sizeof *corner);
+    if (m == NULL || point == NULL || corner == NULL) {
+        return 0;
+    }
+    for (int k = 0; k < columns * rows; k++) {
+        tree_terrain_point(f, drawn_line(k % columns, columns, f->columns),
+                           drawn_line(k / columns, rows, f->rows), point + 3 * k);
+    }
+    for (int k = 0; k < cells; k++) {
+        uint32_t a = (uint32_t)(k / (columns - 1) * columns + k % (columns - 1)), up = a + (uint32_t)columns;
+        const uint32_t two[6] = {a, a + 1, up + 1, a, up + 1, up};
+        memcpy(corner + 6 * k, two, sizeof two);
+    }
+    *m = (tree_mesh){columns * rows, 2 * cells, point, corner};
+    s->drawn = m;
+    return 1;
+}

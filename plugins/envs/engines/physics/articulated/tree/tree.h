@@ -50,7 +50,8 @@ typedef enum tree_form {
     TREE_BOX,
     TREE_CYLINDER,
     TREE_PLANE,
-    TREE_MESH
+    TREE_MESH,
+    TREE_TERRAIN
 } tree_form;
 
 enum { TREE_CORNERS = 64 }; /* of the convex hull of a mesh */
@@ -62,16 +63,33 @@ typedef struct tree_mesh {
     const uint32_t *triangle; /* [triangles][3] */
 } tree_mesh;
 
+/* Heights over a grid in the plane x y with its middle at 0; x grows with the column, y with the row.
+ * Cells are split into triangles along the diagonal from the first corner to the last one. */
+typedef struct tree_terrain {
+    int columns, rows;
+    double cell[2];       /* m */
+    const double *height; /* [rows][columns], m */
+} tree_terrain;
+
+static inline void tree_terrain_point(const tree_terrain *f, int column, int row, double x[3])
+{
+    x[0] = (column - 0.5 * (f->columns - 1)) * f->cell[0];
+    x[1] = (row - 0.5 * (f->rows - 1)) * f->cell[1];
+    x[2] = f->height[row * f->columns + column];
+}
+
 /* A solid fixed to a link. `size`: radius; radius and half length along z; half sizes; radius and half
- * height; of a mesh the distance of its farthest corner. A plane is fixed to the world and has its normal
- * along z. */
+ * height; of a mesh the distance of its farthest corner. A plane and terrain are fixed to the world and have
+ * their normal along z. */
 typedef struct tree_shape {
     char name[TREE_NAME];
     int link; /* -1: the world */
     tree_form form;
     double at[3], rotation[9], size[3];
-    const tree_mesh *hull, *drawn; /* of a mesh: its convex hull, at most TREE_CORNERS points; its picture */
-    double friction;               /* factor of TREE_FRICTION; the larger one of two shapes counts */
+    const tree_mesh *hull;  /* of a mesh: its convex hull, at most TREE_CORNERS points */
+    const tree_mesh *drawn; /* picture of a mesh or terrain */
+    const tree_terrain *terrain;
+    double friction; /* factor of TREE_FRICTION; the larger one of two shapes counts */
     int visible, collides;
     unsigned mask[2]; /* shapes a and b meet if a.mask[0] & b.mask[1] or b.mask[0] & a.mask[1] */
 } tree_shape;
@@ -83,13 +101,24 @@ typedef struct tree_site {
     double at[3], rotation[9];
 } tree_site;
 
-/* A ball that can meet a shape: see tree_contacts(). */
+/* How two solids can meet. */
+typedef enum tree_meeting {
+    TREE_BALL,  /* a ball of the first one, of radius 0 for a corner, and the second one */
+    TREE_RIM,   /* the lowest point of a rim of a cylinder, and a plane */
+    TREE_EDGES, /* edges of boxes and axes of capsules and cylinders, one of both not of a box */
+    TREE_BOXES, /* corners and edges of two boxes */
+    TREE_PEAKS  /* points of terrain, the second one, inside the first one */
+} tree_meeting;
+
 typedef struct tree_contact {
-    int link, against;                 /* links of the ball and of the shape, -1: the world */
-    double at[3], radius;              /* of the ball in its link */
-    tree_form form;                    /* TREE_SPHERE, TREE_CAPSULE, TREE_BOX or TREE_PLANE */
-    double place[3], turn[9], size[3]; /* of the shape in its link */
+    tree_meeting kind;
+    int first, second; /* shapes */
+    double at[3];      /* ball or middle of a rim in the link of the first one */
+    double radius;     /* of the ball */
+    double axis[3];    /* of a rim, outwards, in the link */
     double friction;
+    int most;  /* number of points of contact at once */
+    int group; /* of the first contact of two shapes: the number of theirs */
 } tree_contact;
 
 /* Numbers of the model that have derivatives, in one array: these, then for every link a factor of its mass
@@ -120,7 +149,8 @@ enum tree_joint_number {
 
 typedef struct tree {
     int links, shapes, sites, nq, nv, contacts, numbers;
-    int room; /* for links, shapes and sites each */
+    int touches; /* points of contact at once */
+    int room;    /* for links, shapes and sites each */
     tree_link *link;
     tree_shape *shape;
     tree_site *site;
@@ -141,10 +171,21 @@ tree *tree_create(ds_memory *m, int room);
 int tree_add_link(tree *t, int parent, tree_joint kind);
 int tree_add_shape(tree *t, int link, tree_form form);
 int tree_add_site(tree *t, int link);
-/* Makes the list of contacts: a ball for a sphere, two for a capsule, the corners of a box, eight points on
- * each rim of a cylinder. A ball meets spheres, capsules, boxes and planes of other links that are not its
- * parent or child. Returns 0 without memory. */
+/* Adds terrain to the world, with room for the heights of columns x rows points, which the caller sets and
+ * then calls tree_draw_terrain() for the picture of it, which is coarser. The numbers are at least 2. NULL
+ * without memory. */
+double *tree_add_terrain(tree *t, int columns, int rows, double cell_x, double cell_y);
+int tree_draw_terrain(tree *t, tree_shape *s);
+/* Makes the list of contacts of solids of different links of which none is the parent of the other one:
+ *     a sphere meets every solid;
+ *     ends of capsules, corners of boxes and hulls, and eight points of each rim of a cylinder meet boxes,
+ *     capsules, cylinders, hulls, planes and terrain; capsules meet terrain along their axis too;
+ *     edges of boxes and axes of capsules and cylinders meet each other; a cylinder lies on a plane;
+ *     points of terrain meet boxes, cylinders and hulls.
+ * Returns 0 without memory. */
 int tree_contacts(tree *t);
+/* Radius of a ball about the middle of a solid that holds it; HUGE_VAL for a plane and terrain. */
+double tree_reach(const tree_shape *s);
 
 static inline int tree_link_number(const tree *t, enum tree_link_number what, int link)
 {

@@ -23,9 +23,9 @@ void tree_compliant(const tree *t, tree_work *w)
 {
     for (int j = 0; j < w->touching; j++) {
         double u[3];
-        tree_touch_velocity(t, w, &w->touch[j], TREE_VELOCITY, u);
+        tree_touch_velocity(w, &w->touch[j], TREE_VELOCITY, u);
         force_of(t, &w->touch[j], u);
-        tree_touch_push(t, w, &w->touch[j], TREE_FORCE, 1, w->touch[j].F);
+        tree_touch_push(w, &w->touch[j], TREE_FORCE, 1, w->touch[j].F);
     }
 }
 
@@ -65,15 +65,15 @@ void tree_compliant_bar(const tree *t, tree_work *w, double *number_bar)
     for (int j = 0; j < w->touching; j++) {
         const touch *c = &w->touch[j];
         double rate[3], depth_bar, n_bar[3], u_bar[3], x_bar[3], spin[3], d_spin[3], part[3];
-        tree_touch_velocity(t, w, c, TREE_RATE, rate);
+        tree_touch_velocity(w, c, TREE_RATE, rate);
         force_bar(t, c, rate, &depth_bar, n_bar, u_bar, number_bar);
-        tree_touch_spin(t, w, c, TREE_VELOCITY, spin);
-        tree_touch_spin(t, w, c, TREE_RATE, d_spin);
+        tree_touch_spin(w, c, TREE_VELOCITY, spin);
+        tree_touch_spin(w, c, TREE_RATE, d_spin);
         vec3_cross(u_bar, spin, x_bar);
         vec3_cross(c->F, d_spin, part);
         vec3_add_scaled(x_bar, 1, part);
-        tree_touch_push(t, w, c, TREE_RATE_BAR, 1, c->F);
-        tree_touch_push(t, w, c, TREE_VELOCITY_BAR, 1, u_bar);
+        tree_touch_push(w, c, TREE_RATE_BAR, 1, c->F);
+        tree_touch_push(w, c, TREE_VELOCITY_BAR, 1, u_bar);
         tree_touch_bar(t, w, c, depth_bar, n_bar, x_bar, number_bar);
     }
 }
@@ -108,11 +108,11 @@ void tree_compliant_dot(const tree *t, tree_work *w, const tree_bar *dot)
         touch *c = &w->touch[j];
         double spin[3], u_dot[3], moved[3], F_dot[3];
         tree_touch_dot(t, w, c, dot);
-        tree_touch_spin(t, w, c, TREE_VELOCITY, spin);
+        tree_touch_spin(w, c, TREE_VELOCITY, spin);
         vec3_cross(spin, c->x_dot, moved);
-        tree_touch_velocity(t, w, c, TREE_VELOCITY_DOT, u_dot);
+        tree_touch_velocity(w, c, TREE_VELOCITY_DOT, u_dot);
         vec3_add_scaled(u_dot, 1, moved);
         force_dot(t, c, dot, u_dot, F_dot);
-        tree_touch_push_dot(t, w, c, F_dot);
+        tree_touch_push_dot(w, c, F_dot);
     }
 }

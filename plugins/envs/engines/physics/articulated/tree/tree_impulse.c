@@ -93,7 +93,7 @@ static void strike(const tree *t, tree_work *w, touch *c, double scale, const do
         memset(w->limb[i].p, 0, sizeof w->limb[i].p);
     }
     along(c->D, x, push);
-    tree_touch_push(t, w, c, TREE_BIAS, -scale, push);
+    tree_touch_push(w, c, TREE_BIAS, -scale, push);
     tree_respond(t, w, w->none, w->rate);
 }
 
@@ -130,8 +130,8 @@ static void set_problem(const tree *t, tree_work *w)
     for (int k = 0; k < p->contacts; k++) {
         touch *c = &w->touch[w->pressed[k]];
         double before[3], after[3];
-        tree_touch_velocity(t, w, c, TREE_VELOCITY, before);
-        tree_touch_velocity(t, w, c, TREE_NEXT_VELOCITY, after);
+        tree_touch_velocity(w, c, TREE_VELOCITY, before);
+        tree_touch_velocity(w, c, TREE_NEXT_VELOCITY, after);
         double bounce = -e * vec3_dot(before, c->n), out = t->number[TREE_CORRECTION] * c->depth / h;
         set_directions(c);
         c->bounces = bounce > t->bounce;
@@ -150,7 +150,7 @@ static void set_problem(const tree *t, tree_work *w)
             for (int l = 0; l < p->contacts; l++) {
                 touch *c = &w->touch[w->pressed[l]];
                 double u[3];
-                tree_touch_velocity(t, w, c, TREE_RATE, u);
+                tree_touch_velocity(w, c, TREE_RATE, u);
                 for (int s = 0; s < 3; s++) {
                     p->A[(3 * (size_t)l + (size_t)s) * rows + column] = vec3_dot(c->D[s], u);
                 }
@@ -178,20 +178,20 @@ void tree_impulse(const tree *t, tree_work *w)
             c->F[i] /= w->in.implicit;
         }
         c->N = p->f[3 * k] / w->in.implicit;
-        tree_touch_push(t, w, c, TREE_FORCE, 1, c->F);
+        tree_touch_push(w, c, TREE_FORCE, 1, c->F);
     }
 }
 
 /* ---- adjoint ---- */
 
 /* z for the rates limb.d of a_bar. */
-static void multipliers(const tree *t, tree_work *w, double *z)
+static void multipliers(tree_work *w, double *z)
 {
     impulse_problem *p = w->impulse;
     for (int k = 0; k < p->contacts; k++) {
         touch *c = &w->touch[w->pressed[k]];
         double u[3];
-        tree_touch_velocity(t, w, c, TREE_RATE, u);
+        tree_touch_velocity(w, c, TREE_RATE, u);
         for (int r = 0; r < 3; r++) {
             z[3 * k + r] = -vec3_dot(c->D[r], u) / w->in.implicit;
         }
@@ -207,9 +207,9 @@ static void contact_bar(const tree *t, tree_work *w, touch *c, int k, const doub
     const impulse_problem *p = w->impulse;
     double h = w->in.implicit, e = c->bounces ? t->number[TREE_RESTITUTION] : 0, part[3];
     double before[3], after[3], rate[3], hold[3], push[3], D_bar[3][3], x_bar[3] = {0}, n_bar[3];
-    tree_touch_velocity(t, w, c, TREE_VELOCITY, before);
-    tree_touch_velocity(t, w, c, TREE_NEXT_VELOCITY, after);
-    tree_touch_velocity(t, w, c, TREE_RATE, rate);
+    tree_touch_velocity(w, c, TREE_VELOCITY, before);
+    tree_touch_velocity(w, c, TREE_NEXT_VELOCITY, after);
+    tree_touch_velocity(w, c, TREE_RATE, rate);
     along(c->D, z, hold);
     for (int i = 0; i < 3; i++) {
         push[i] = e * z[0] * c->n[i];
@@ -222,14 +222,14 @@ static void contact_bar(const tree *t, tree_work *w, touch *c, int k, const doub
     static const tree_field fields[] = {TREE_NEXT_VELOCITY, TREE_VELOCITY, TREE_RATE};
     for (int i = 0; i < 3; i++) {
         double spin[3];
-        tree_touch_spin(t, w, c, fields[i], spin);
+        tree_touch_spin(w, c, fields[i], spin);
         vec3_cross(forces[i], spin, part);
         vec3_add_scaled(x_bar, 1, part);
     }
-    tree_touch_push(t, w, c, TREE_RATE_BAR, 1, c->F);
-    tree_touch_push(t, w, c, TREE_VELOCITY_BAR, 1, hold);
-    tree_touch_push(t, w, c, TREE_VELOCITY_BAR, 1, push);
-    tree_touch_push(t, w, c, TREE_NEXT_BAR, h, hold);
+    tree_touch_push(w, c, TREE_RATE_BAR, 1, c->F);
+    tree_touch_push(w, c, TREE_VELOCITY_BAR, 1, hold);
+    tree_touch_push(w, c, TREE_VELOCITY_BAR, 1, push);
+    tree_touch_push(w, c, TREE_NEXT_BAR, h, hold);
     if (number_bar) {
         double f = p->f[3 * k] / h;
         for (int r = 1; r < 3; r++) {
@@ -251,7 +251,7 @@ void tree_impulse_bar(const tree *t, tree_work *w, const double *a_bar, double *
 {
     impulse_problem *p = w->impulse;
     double *z = p->z;
-    multipliers(t, w, z);
+    multipliers(w, z);
     for (int i = 0; i < t->links; i++) {
         memset(w->limb[i].p, 0, sizeof w->limb[i].p);
     }
@@ -259,7 +259,7 @@ void tree_impulse_bar(const tree *t, tree_work *w, const double *a_bar, double *
         touch *c = &w->touch[w->pressed[k]];
         double hold[3];
         along(c->D, z + 3 * k, hold);
-        tree_touch_push(t, w, c, TREE_BIAS, -w->in.implicit, hold);
+        tree_touch_push(w, c, TREE_BIAS, -w->in.implicit, hold);
     }
     tree_respond(t, w, a_bar, w->rate);
     move_on(t, w);
@@ -287,7 +287,7 @@ void tree_impulse_dot(const tree *t, tree_work *w, const tree_bar *dot)
         for (int i = 0; i < 3; i++) {
             F_dot[i] = (F_dot[i] + second[i]) / w->in.implicit;
         }
-        tree_touch_push_dot(t, w, c, F_dot);
+        tree_touch_push_dot(w, c, F_dot);
     }
 }
 
@@ -322,14 +322,14 @@ void tree_impulse_change(const tree *t, tree_work *w, const tree_bar *dot, doubl
     for (int k = 0; k < p->contacts; k++) {
         touch *c = &w->touch[w->pressed[k]];
         double before[3], after[3], before_dot[3], after_dot[3], spin[3], part[3];
-        tree_touch_velocity(t, w, c, TREE_VELOCITY, before);
-        tree_touch_velocity(t, w, c, TREE_NEXT_VELOCITY, after);
-        tree_touch_velocity(t, w, c, TREE_VELOCITY_DOT, before_dot);
-        tree_touch_velocity(t, w, c, TREE_ACCELERATION_BAR, after_dot);
-        tree_touch_spin(t, w, c, TREE_VELOCITY, spin);
+        tree_touch_velocity(w, c, TREE_VELOCITY, before);
+        tree_touch_velocity(w, c, TREE_NEXT_VELOCITY, after);
+        tree_touch_velocity(w, c, TREE_VELOCITY_DOT, before_dot);
+        tree_touch_velocity(w, c, TREE_ACCELERATION_BAR, after_dot);
+        tree_touch_spin(w, c, TREE_VELOCITY, spin);
         vec3_cross(spin, c->x_dot, part);
         vec3_add_scaled(before_dot, 1, part);
-        tree_touch_spin(t, w, c, TREE_NEXT_VELOCITY, spin);
+        tree_touch_spin(w, c, TREE_NEXT_VELOCITY, spin);
         vec3_cross(spin, c->x_dot, part);
         vec3_add_scaled(after_dot, 1, part);
         for (int r = 0; r < 3; r++) {
@@ -355,7 +355,7 @@ void tree_impulse_change(const tree *t, tree_work *w, const tree_bar *dot, doubl
             x[3 * k + r] += impulse_problem_slope(p, 3 * k + r) * x[3 * k];
         }
         along(c->D, x + 3 * k, push);
-        tree_touch_push(t, w, c, TREE_BIAS, -1 / h, push);
+        tree_touch_push(w, c, TREE_BIAS, -1 / h, push);
     }
     tree_respond(t, w, w->none, w->rate);
     for (int j = 0; j < t->nv; j++) {

@@ -14,9 +14,10 @@ tree_work *tree_work_create(ds_memory *m, const tree *t)
         return NULL;
     }
     w->limb = ds_memory_take(m, (size_t)t->links + 1, sizeof *w->limb);
-    w->touch = ds_memory_take(m, (size_t)t->contacts + 1, sizeof *w->touch);
-    w->impulse = impulse_problem_create(m, t->contacts < TREE_MOST_PRESSED ? t->contacts : TREE_MOST_PRESSED);
-    w->pressed = ds_memory_take(m, (size_t)t->contacts + 1, sizeof *w->pressed);
+    w->room = t->touches < TREE_MOST_TOUCHES ? t->touches : TREE_MOST_TOUCHES;
+    w->touch = ds_memory_take(m, (size_t)w->room + 1, sizeof *w->touch);
+    w->impulse = impulse_problem_create(m, w->room < TREE_MOST_PRESSED ? w->room : TREE_MOST_PRESSED);
+    w->pressed = ds_memory_take(m, (size_t)w->room + 1, sizeof *w->pressed);
     w->q = ds_memory_doubles(m, (size_t)t->nq + 1);
     ds_memory_each(m, (size_t)t->nv + 1,
                    (double **const[]){&w->v, &w->a, &w->tau, &w->w, &w->rate, &w->target, &w->effective,

@@ -5,7 +5,7 @@
 
 #include "engines/kit/algebra/mat3.h"
 #include "engines/physics/articulated/tree/impulse_problem.h"
-#include "engines/physics/articulated/tree/tree.h"
+#include "engines/physics/articulated/tree/tree_distance.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,17 +81,28 @@ typedef struct limb {
     double S[36], U[36];                        /* columns of the joint, one after the other; A S */
 } limb;
 
-enum { TREE_MOST_PRESSED = 64 }; /* contacts with impulses at once */
+enum { TREE_MOST_TOUCHES = 2000, TREE_MOST_PRESSED = 64 }; /* at once, and with impulses */
+
+/* A ball or corner of the first solid on the second one; the lowest point of a rim on a plane; two edges. */
+typedef enum touch_kind { TOUCH_BALL, TOUCH_RIM, TOUCH_EDGE } touch_kind;
 
 /* Two solids that touch. Vectors in the axes of the world, points against the point of reference. */
 typedef struct touch {
-    int k;                           /* of tree.contact */
-    double depth, n[3];              /* penetration; normal, from the second solid to the first */
-    double x[3];                     /* point of contact */
-    double friction;                 /* factor of TREE_FRICTION */
-    double N, F[3];                  /* normal force and force on the first solid */
-    double R[9], c[3];               /* axes of the second solid; centre of the ball */
-    double mask[3], length;          /* derivatives of the distance: see distance() */
+    touch_kind kind;
+    int k, link, against;   /* of tree.contact; links of the two solids */
+    double depth, n[3];     /* penetration; normal, from the second solid to the first */
+    double x[3];            /* point of contact */
+    double friction;        /* factor of TREE_FRICTION */
+    double N, F[3];         /* normal force and force on the first solid */
+    double at[3], place[3]; /* ball or middle of the rim, and second solid, in their links */
+    double radius, c[3];    /* of the ball, the rim or the first edge; ball or middle of the rim */
+    double R[9];            /* ball: axes of the second solid */
+    tree_bend bend;         /* ball: derivatives of the distance */
+    double axis[3];         /* rim: axis of the cylinder, outwards */
+    double ends[4][3], end[4][3], reach,
+        side;                        /* edges: ends in their links and in the world, sum of the radii,
+                                                * sign of the normal against d1 x d2 */
+    int fades;                       /* edges: the depth fades towards the ends */
     double slip[3], speed, approach; /* compliant law */
     double D[3][3];                  /* impulses: normal and two tangents */
     int bounces, corrected;          /* impulses: restitution acts; the depth is corrected */
@@ -106,8 +117,8 @@ struct tree_work {
     tree_input in;
     tree_bar bar; /* where the derivatives go */
     touch *touch;
-    int touching, singular;
-    double *after, *none; /* velocities after the step; zeros */
+    int room, touching, singular; /* of touch: room, present number */
+    double *after, *none;         /* velocities after the step; zeros */
     impulse_problem *impulse;
     int *pressed; /* contact k of the problem is touch[pressed[k]] */
 };

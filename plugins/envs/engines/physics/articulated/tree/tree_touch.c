@@ -2,229 +2,147 @@
 /* tree_touch.c - where the solids of a tree of rigid bodies touch (tree_touch.h). */
 #include "engines/physics/articulated/tree/tree_touch.h"
 
-/* ---- which solids can meet ---- */
+static const double rim_width =
+    0.01; /* sine of the tilt below which the lowest point of a rim moves inwards */
+static const double parallel = 1e-4; /* square of the sine between edges that do not meet */
+static const double fading = 0.1;    /* part of an edge along which its contact fades towards an end */
+static const double cone = 0.05;     /* slack of the normals of an edge */
 
-/* The balls of a shape, in its link: their number. */
-static int balls_of(const tree_shape *s, double at[TREE_CORNERS][3], double *radius)
+/* A corner at the rim of a face counts; edges that cross at their ends do not, which are corners. */
+static const double corner_slack = 1e-6, end_slack = 1e-7;
+
+/* ---- solids in the world ---- */
+
+/* A solid of the last placement: axes, middle against the point of reference. */
+typedef struct placed {
+    const tree_shape *s;
+    double R[9], x[3];
+} placed;
+
+static void place(const tree *t, const tree_work *w, int shape, placed *out)
 {
-    int n = 0;
-    double local[TREE_CORNERS][3] = {{0}};
-    *radius = s->form == TREE_SPHERE || s->form == TREE_CAPSULE ? s->size[0] : 0;
-    if (s->form == TREE_SPHERE) {
-        n = 1;
-    } else if (s->form == TREE_CAPSULE) {
-        n = 2;
-        local[0][2] = -s->size[1];
-        local[1][2] = s->size[1];
-    } else if (s->form == TREE_BOX) {
-        for (n = 0; n < 8; n++) {
-            for (int k = 0; k < 3; k++) {
-                local[n][k] = (n >> k & 1) ? s->size[k] : -s->size[k];
-            }
-        }
-    } else if (s->form == TREE_CYLINDER) {
-        for (n = 0; n < 16; n++) {
-            double angle = 0.78539816339744830962 * (n % 8);
-            local[n][0] = s->size[0] * cos(angle);
-            local[n][1] = s->size[0] * sin(angle);
-            local[n][2] = n < 8 ? -s->size[1] : s->size[1];
-        }
-    } else if (s->form == TREE_MESH) {
-        n = s->hull->points;
-        memcpy(local, s->hull->point, (size_t)n * sizeof *local);
-    }
-    for (int i = 0; i < n; i++) {
-        mat3_apply(s->rotation, local[i], at[i]);
-        vec3_add_scaled(at[i], 1, s->at);
-    }
-    return n;
-}
-
-/* The link that link i moves with: itself, or the one that it is fixed to. */
-static int moving(const tree *t, int i)
-{
-    while (i >= 0 && t->link[i].kind == TREE_FIXED) {
-        i = t->link[i].parent;
-    }
-    return i;
-}
-
-static int related(const tree *t, int a, int b)
-{
-    a = moving(t, a);
-    b = moving(t, b);
-    int up_a = a < 0 ? -1 : moving(t, t->link[a].parent), up_b = b < 0 ? -1 : moving(t, t->link[b].parent);
-    for (int k = 0; k < t->exclusions; k++) {
-        int first = moving(t, t->excluded[k][0]), second = moving(t, t->excluded[k][1]);
-        if ((first == a && second == b) || (first == b && second == a)) {
-            return 1;
-        }
-    }
-    return a == b || (up_a == b && b >= 0) || (up_b == a && a >= 0);
-}
-
-static int can_meet(const tree *t, const tree_shape *ball, const tree_shape *solid)
-{
-    int solid_form = solid->form == TREE_SPHERE || solid->form == TREE_CAPSULE || solid->form == TREE_BOX ||
-                     solid->form == TREE_PLANE;
-    /* Of two balls of a single point, the first one has the list. */
-    int twice = ball->form == TREE_SPHERE && solid->form == TREE_SPHERE && solid < ball;
-    return ball != solid && ball->collides && solid->collides && solid_form && !twice &&
-           ((ball->mask[0] & solid->mask[1]) || (solid->mask[0] & ball->mask[1])) &&
-           !related(t, ball->link, solid->link);
-}
-
-/* Lists the contacts from number `have`; with list NULL, counts them. */
-static int list_contacts(const tree *t, tree_contact *list)
-{
-    int count = 0;
-    for (int a = 0; a < t->shapes; a++) {
-        double at[TREE_CORNERS][3], radius;
-        const tree_shape *ball = &t->shape[a];
-        int n = balls_of(ball, at, &radius);
-        for (int b = 0; b < t->shapes; b++) {
-            const tree_shape *s = &t->shape[b];
-            for (int i = 0; i < n && can_meet(t, ball, s); i++, count++) {
-                if (list == NULL) {
-                    continue;
-                }
-                tree_contact *c = &list[count];
-                *c =
-                    (tree_contact){.link = ball->link, .against = s->link, .radius = radius, .form = s->form};
-                c->friction = fmax(ball->friction, s->friction);
-                memcpy(c->at, at[i], sizeof c->at);
-                memcpy(c->place, s->at, sizeof c->place);
-                memcpy(c->turn, s->rotation, sizeof c->turn);
-                memcpy(c->size, s->size, sizeof c->size);
-            }
-        }
-    }
-    return count;
-}
-
-int tree_contacts(tree *t)
-{
-    t->contacts = list_contacts(t, NULL);
-    t->contact = ds_memory_take(t->memory, (size_t)t->contacts + 1, sizeof *t->contact);
-    if (t->contact == NULL) {
-        return 0;
-    }
-    list_contacts(t, t->contact);
-    return 1;
-}
-
-/* ---- distances ---- */
-
-/* Signed distance of y from a solid in its frame. It is |mask y'| - constant with a shifted y', so its second
- * derivative is (mask - g g') / length; length INFINITY: 0. */
-static double distance(const tree_contact *c, const double y[3], double g[3], double mask[3], double *length)
-{
-    double e[3] = {y[0], y[1], y[2]}, radius = c->form == TREE_BOX ? 0 : c->size[0];
-    mask[0] = mask[1] = mask[2] = 1;
-    *length = INFINITY;
-    if (c->form == TREE_PLANE) {
-        g[0] = g[1] = 0;
-        g[2] = 1;
-        return y[2];
-    }
-    if (c->form == TREE_CAPSULE) {
-        mask[2] = fabs(y[2]) > c->size[1];
-        e[2] = mask[2] > 0 ? y[2] - copysign(c->size[1], y[2]) : 0;
-    } else if (c->form == TREE_BOX) {
-        int face = 0, outside = 0;
-        for (int k = 0; k < 3; k++) {
-            double over = fabs(y[k]) - c->size[k];
-            mask[k] = over > 0;
-            e[k] = over > 0 ? copysign(over, y[k]) : 0;
-            outside |= over > 0;
-            face = over > fabs(y[face]) - c->size[face] ? k : face;
-        }
-        if (!outside) {
-            g[0] = g[1] = g[2] = 0;
-            g[face] = copysign(1, y[face]);
-            return fabs(y[face]) - c->size[face];
-        }
-    }
-    double norm = sqrt(vec3_dot(e, e));
-    for (int k = 0; k < 3; k++) {
-        g[k] = norm > 0 ? e[k] / norm : k == 2;
-    }
-    *length = norm > 0 ? norm : (double)INFINITY;
-    return norm - radius;
-}
-
-/* out = second derivative of the distance, applied to z in the axes of the shape. */
-static void bend(const touch *c, const double g[3], const double z[3], double out[3])
-{
-    const double m[3] = {c->mask[0] * z[0], c->mask[1] * z[1], c->mask[2] * z[2]};
-    double along = vec3_dot(g, m);
-    for (int k = 0; k < 3; k++) {
-        out[k] = isinf(c->length) ? 0 : (m[k] - along * g[k]) / c->length;
+    const tree_shape *s = out->s = &t->shape[shape];
+    tree_point_of(t, w, s->link, s->at, out->x);
+    if (s->link < 0) {
+        memcpy(out->R, s->rotation, sizeof out->R);
+    } else {
+        mat3_mul(w->limb[s->link].R, s->rotation, out->R);
     }
 }
 
-/* ---- contacts that touch ---- */
-
-void tree_touch_find(const tree *t, tree_work *w)
+/* Takes a place for a point of contact of two solids; NULL: all are taken. */
+static touch *take(const tree *t, tree_work *w, const tree_contact *c, touch_kind kind, const tree_shape *a,
+                   const tree_shape *b)
 {
-    w->touching = 0;
-    for (int k = 0; k < t->contacts; k++) {
-        const tree_contact *c = &t->contact[k];
-        touch *at = &w->touch[w->touching];
-        double place[3], r[3], y[3], g[3];
-        tree_point_of(t, w, c->link, c->at, at->c);
-        tree_point_of(t, w, c->against, c->place, place);
-        for (int i = 0; i < 3; i++) {
-            r[i] = at->c[i] - place[i];
-        }
-        if (c->form != TREE_PLANE) {
-            double reach = c->radius + c->size[0] + (c->form == TREE_BOX ? c->size[1] + c->size[2] : 0) +
-                           (c->form == TREE_CAPSULE ? c->size[1] : 0);
-            if (vec3_dot(r, r) >= reach * reach) {
-                continue;
-            }
-        }
-        if (c->against < 0) {
-            memcpy(at->R, c->turn, sizeof at->R);
-        } else {
-            mat3_mul(w->limb[c->against].R, c->turn, at->R);
-        }
-        mat3_tapply(at->R, r, y);
-        at->depth = c->radius - distance(c, y, g, at->mask, &at->length);
-        if (!(at->depth > 0)) {
-            continue;
-        }
-        mat3_apply(at->R, g, at->n);
-        for (int i = 0; i < 3; i++) {
-            at->x[i] = at->c[i] - c->radius * at->n[i];
-        }
-        at->k = k;
-        at->friction = c->friction;
+    if (w->touching == w->room) {
+        return NULL;
+    }
+    touch *out = &w->touch[w->touching];
+    out->kind = kind;
+    out->k = (int)(c - t->contact);
+    out->link = a->link;
+    out->against = b->link;
+    out->radius = 0;
+    out->friction = c->friction;
+    memcpy(out->place, b->at, sizeof out->place);
+    return out;
+}
+
+/* ---- balls ---- */
+
+/* Sets depth, normal and point of a ball at out->c from the distance at out->bend. */
+static void press_ball(touch *out, const double R[9], double distance)
+{
+    memcpy(out->R, R, sizeof out->R);
+    out->depth = out->radius - distance;
+    mat3_apply(R, out->bend.g, out->n);
+    for (int i = 0; i < 3; i++) {
+        out->x[i] = out->c[i] - out->radius * out->n[i];
+    }
+}
+
+static void find_ball(const tree *t, tree_work *w, const tree_contact *c, const placed *b)
+{
+    const tree_shape *a = &t->shape[c->first];
+    double x[3], r[3], y[3], reach = tree_reach(b->s) + c->radius;
+    tree_point_of(t, w, a->link, c->at, x);
+    for (int i = 0; i < 3; i++) {
+        r[i] = x[i] - b->x[i];
+    }
+    if (vec3_dot(r, r) >= reach * reach) {
+        return;
+    }
+    touch *out = take(t, w, c, TOUCH_BALL, a, b->s);
+    mat3_tapply(b->R, r, y);
+    double distance = out ? tree_distance(b->s, y, c->radius, &out->bend) : HUGE_VAL;
+    if (distance < c->radius) {
+        out->radius = c->radius;
+        memcpy(out->at, c->at, sizeof out->at);
+        memcpy(out->c, x, sizeof x);
+        press_ball(out, b->R, distance);
         w->touching++;
     }
 }
 
-void tree_touch_bar(const tree *t, tree_work *w, const touch *c, double depth_bar, const double n_bar[3],
-                    const double x_bar[3], double *number_bar)
+/* Points of terrain inside a solid: corners against the solid. */
+static void find_peaks(const tree *t, tree_work *w, const tree_contact *c, const placed *a, const placed *b)
 {
-    const tree_contact *k = &t->contact[c->k];
-    limb *a = limb_of(w, k->link), *b = limb_of(w, k->against);
-    double g[3], g_bar[3], y_bar[3], y_world[3], c_bar[3], all[3], part[3];
+    const tree_terrain *f = b->s->terrain;
+    double r[3], middle[3], reach = tree_reach(a->s);
+    int from[2], to[2];
     for (int i = 0; i < 3; i++) {
-        all[i] = n_bar[i] - k->radius * x_bar[i];
+        r[i] = a->x[i] - b->x[i];
+    }
+    mat3_tapply(b->R, r, middle);
+    for (int k = 0; k < 2; k++) {
+        double last = (k ? f->rows : f->columns) - 1, place = middle[k] / f->cell[k] + 0.5 * last;
+        from[k] = (int)ceil(clamp(place - reach / f->cell[k], 0, last + 1));
+        to[k] = (int)floor(clamp(place + reach / f->cell[k], -1, last));
+    }
+    for (int j = from[1]; j <= to[1]; j++) {
+        for (int i = from[0]; i <= to[0]; i++) {
+            double peak[3], x[3], y[3];
+            tree_terrain_point(f, i, j, peak);
+            mat3_apply(b->R, peak, x);
+            for (int k = 0; k < 3; k++) {
+                r[k] = x[k] + b->x[k] - a->x[k];
+            }
+            touch *out = vec3_dot(r, r) < reach * reach ? take(t, w, c, TOUCH_BALL, b->s, a->s) : NULL;
+            if (out == NULL) {
+                continue;
+            }
+            mat3_tapply(a->R, r, y);
+            double distance = tree_distance(a->s, y, 0, &out->bend);
+            if (distance < 0) {
+                mat3_apply(b->s->rotation, peak, out->at);
+                vec3_add_scaled(out->at, 1, b->s->at);
+                tree_point_of(t, w, b->s->link, out->at, out->c);
+                press_ball(out, a->R, distance);
+                w->touching++;
+            }
+        }
+    }
+}
+
+static void ball_bar(const tree *t, tree_work *w, const touch *c, double depth_bar, const double n_bar[3],
+                     const double x_bar[3], double *number_bar)
+{
+    limb *a = limb_of(w, c->link), *b = limb_of(w, c->against);
+    double g_bar[3], y_bar[3], y_world[3], c_bar[3], all[3], part[3];
+    for (int i = 0; i < 3; i++) {
+        all[i] = n_bar[i] - c->radius * x_bar[i];
     }
     /* From the normal and the depth to the place of the ball in the frame of the solid. */
-    mat3_tapply(c->R, c->n, g);
     mat3_tapply(c->R, all, g_bar);
-    bend(c, g, g_bar, y_bar);
-    vec3_add_scaled(y_bar, -depth_bar, g);
+    tree_distance_bend(&c->bend, g_bar, y_bar);
+    vec3_add_scaled(y_bar, -depth_bar, c->bend.g);
     mat3_apply(c->R, y_bar, y_world);
     for (int i = 0; i < 3; i++) {
         c_bar[i] = x_bar[i] + y_world[i];
     }
     if (a) {
         add_wrench(a->pose, 1, c->c, c_bar);
-        tree_length_bar(t, w, k->link, k->at, c_bar, number_bar);
+        tree_length_bar(t, w, c->link, c->at, c_bar, number_bar);
     }
     if (b) {
         add_wrench(b->pose, -1, c->c, y_world);
@@ -233,79 +151,552 @@ void tree_touch_bar(const tree *t, tree_work *w, const touch *c, double depth_ba
             b->pose[i] += part[i];
             part[i] = -y_world[i];
         }
-        tree_length_bar(t, w, k->against, k->place, part, number_bar);
+        tree_length_bar(t, w, c->against, c->place, part, number_bar);
+    }
+}
+
+/* The motion of a point of a link. */
+static void point_dot(const tree *t, const tree_work *w, const tree_bar *dot, int link, const double at[3],
+                      const double x[3], double x_dot[3])
+{
+    double part[3];
+    velocity_at(limb_field(w, link, TREE_POSE_DOT), x, x_dot);
+    tree_stretch(t, w, dot, link, at, part);
+    vec3_add_scaled(x_dot, 1, part);
+}
+
+static void ball_dot(const tree *t, tree_work *w, touch *c, const tree_bar *dot)
+{
+    const double *turn_b = limb_field(w, c->against, TREE_POSE_DOT);
+    double c_dot[3], frame[3], part[3], y_dot[3], bent[3];
+    point_dot(t, w, dot, c->link, c->at, c->c, c_dot);
+    velocity_at(turn_b, c->c, frame);
+    tree_stretch(t, w, dot, c->against, c->place, part);
+    for (int i = 0; i < 3; i++) {
+        part[i] = c_dot[i] - frame[i] - part[i];
+    }
+    mat3_tapply(c->R, part, y_dot);
+    tree_distance_bend(&c->bend, y_dot, bent);
+    mat3_apply(c->R, bent, c->n_dot);
+    vec3_cross(turn_b, c->n, part);
+    vec3_add_scaled(c->n_dot, 1, part);
+    for (int i = 0; i < 3; i++) {
+        c->x_dot[i] = c_dot[i] - c->radius * c->n_dot[i];
+    }
+    c->depth_dot = -vec3_dot(c->bend.g, y_dot);
+}
+
+/* ---- rims on a plane ---- */
+
+/* The lowest point is r m / sqrt(m^2 + rim_width^2) from the middle c of the rim, where m is the part of -n
+ * across the axis: at the middle where the cylinder stands. */
+static double rim_direction(const touch *c, double m[3])
+{
+    double along = vec3_dot(c->n, c->axis);
+    for (int i = 0; i < 3; i++) {
+        m[i] = along * c->axis[i] - c->n[i];
+    }
+    return sqrt(vec3_dot(m, m) + rim_width * rim_width);
+}
+
+static void find_rim(const tree *t, tree_work *w, const tree_contact *c, const placed *b)
+{
+    const tree_shape *a = &t->shape[c->first];
+    touch *out = take(t, w, c, TOUCH_RIM, a, b->s);
+    double m[3];
+    if (out == NULL) {
+        return;
+    }
+    out->radius = a->size[0];
+    memcpy(out->at, c->at, sizeof out->at);
+    tree_point_of(t, w, a->link, c->at, out->c);
+    mat3_apply(tree_rotation(w, a->link), c->axis, out->axis);
+    for (int i = 0; i < 3; i++) {
+        out->n[i] = b->R[3 * i + 2];
+    }
+    double length = rim_direction(out, m);
+    out->depth = 0;
+    for (int i = 0; i < 3; i++) {
+        out->x[i] = out->c[i] + out->radius / length * m[i];
+        out->depth -= out->n[i] * (out->x[i] - b->x[i]);
+    }
+    w->touching += out->depth > 0;
+}
+
+static void rim_bar(const tree *t, tree_work *w, const touch *c, double depth_bar, const double x_bar[3],
+                    double *number_bar)
+{
+    limb *a = limb_of(w, c->link);
+    double m[3], x_all[3], m_bar[3], axis_bar[3], part[3], length = rim_direction(c, m);
+    if (a == NULL) {
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        x_all[i] = x_bar[i] - depth_bar * c->n[i];
+    }
+    double inward = vec3_dot(m, x_all) / (length * length), along = vec3_dot(c->n, c->axis);
+    for (int i = 0; i < 3; i++) {
+        m_bar[i] = c->radius / length * (x_all[i] - inward * m[i]);
+    }
+    double across = vec3_dot(m_bar, c->axis);
+    for (int i = 0; i < 3; i++) {
+        axis_bar[i] = along * m_bar[i] + across * c->n[i];
+    }
+    add_wrench(a->pose, 1, c->c, x_all);
+    vec3_cross(c->axis, axis_bar, part);
+    vec3_add_scaled(a->pose, 1, part);
+    tree_length_bar(t, w, c->link, c->at, x_all, number_bar);
+}
+
+static void rim_dot(const tree *t, tree_work *w, touch *c, const tree_bar *dot)
+{
+    double m[3], m_dot[3], axis_dot[3], length = rim_direction(c, m), along = vec3_dot(c->n, c->axis);
+    point_dot(t, w, dot, c->link, c->at, c->c, c->x_dot);
+    vec3_cross(limb_field(w, c->link, TREE_POSE_DOT), c->axis, axis_dot);
+    double along_dot = vec3_dot(c->n, axis_dot);
+    for (int i = 0; i < 3; i++) {
+        m_dot[i] = along_dot * c->axis[i] + along * axis_dot[i];
+    }
+    double inward = vec3_dot(m, m_dot) / (length * length);
+    for (int i = 0; i < 3; i++) {
+        c->x_dot[i] += c->radius / length * (m_dot[i] - inward * m[i]);
+        c->n_dot[i] = 0;
+    }
+    c->depth_dot = -vec3_dot(c->n, c->x_dot);
+}
+
+/* ---- edges ---- */
+
+/* An edge of a solid: its ends in the link and in the world, its radius, and for a box the normals of its two
+ * faces. */
+typedef struct edge {
+    double at[2][3], x[2][3], radius, face[2][3];
+    int sharp;
+} edge;
+
+static int edges_of(const tree *t, const tree_work *w, const placed *p, edge out[12])
+{
+    const tree_shape *s = p->s;
+    int n = s->form == TREE_BOX ? 12 : 1;
+    for (int k = 0; k < n; k++) {
+        edge *e = &out[k];
+        int axis = s->form == TREE_BOX ? k / 4 : 2, second = (axis + 1) % 3, third = (axis + 2) % 3;
+        e->sharp = s->form == TREE_BOX;
+        e->radius = e->sharp ? 0 : s->size[0];
+        double one = k & 1 ? 1 : -1, two = k & 2 ? 1 : -1;
+        for (int end = 0; end < 2; end++) {
+            double local[3] = {0};
+            local[axis] = (end ? 1 : -1) * (e->sharp ? s->size[axis] : s->size[1]);
+            local[second] = e->sharp ? one * s->size[second] : 0;
+            local[third] = e->sharp ? two * s->size[third] : 0;
+            mat3_apply(s->rotation, local, e->at[end]);
+            vec3_add_scaled(e->at[end], 1, s->at);
+            tree_point_of(t, w, s->link, e->at[end], e->x[end]);
+        }
+        for (int i = 0; i < 3; i++) {
+            e->face[0][i] = one * p->R[3 * i + second];
+            e->face[1][i] = two * p->R[3 * i + third];
+        }
+    }
+    return n;
+}
+
+/* With lines a0 + s d1 and b0 + t d2, r = a0 - b0 and m = d1 x d2, the nearest points have s = -(r x d2).m
+ * / m^2 and t = -(r x d1).m / m^2. */
+typedef struct lines {
+    double d1[3], d2[3], r[3], m[3], square, s, t, c1[3], c2[3]; /* c1 = r x d1, c2 = r x d2 */
+} lines;
+
+static void lines_of(double a[2][3], double b[2][3], lines *l)
+{
+    for (int i = 0; i < 3; i++) {
+        l->d1[i] = a[1][i] - a[0][i];
+        l->d2[i] = b[1][i] - b[0][i];
+        l->r[i] = a[0][i] - b[0][i];
+    }
+    vec3_cross(l->d1, l->d2, l->m);
+    vec3_cross(l->r, l->d1, l->c1);
+    vec3_cross(l->r, l->d2, l->c2);
+    l->square = vec3_dot(l->m, l->m);
+    l->s = -vec3_dot(l->c2, l->m) / l->square;
+    l->t = -vec3_dot(l->c1, l->m) / l->square;
+}
+
+/* 1 inside an edge, 0 at its ends, smooth, and its derivative. */
+static double fade(double s, double *slope)
+{
+    double z = (s < 0.5 ? s : 1 - s) / fading;
+    *slope = z < 1 ? copysign(6 * z * (1 - z) / fading, 0.5 - s) : 0;
+    return z < 1 ? z * z * (3 - 2 * z) : 1;
+}
+
+/* Whether a normal, outwards, lies between the normals of the faces of an edge. */
+static int outward(const edge *e, const double n[3], double side)
+{
+    return !e->sharp || (side * vec3_dot(n, e->face[0]) > -cone && side * vec3_dot(n, e->face[1]) > -cone);
+}
+
+static int inner(double s)
+{
+    return s > end_slack && s < 1 - end_slack;
+}
+
+/* Two edges; a sharp pair counts up to the depth `most` and does not fade. Returns whether they touch. */
+static int find_edge(const tree *t, tree_work *w, const tree_contact *c, const placed *a, const placed *b,
+                     const edge *ea, const edge *eb, double most)
+{
+    lines l;
+    int sharp = ea->sharp && eb->sharp;
+    double p[2][3], q[2][3], slope, side = 1, n[3];
+    memcpy(p, ea->x, sizeof p);
+    memcpy(q, eb->x, sizeof q);
+    lines_of(p, q, &l);
+    if (!(l.square > parallel * vec3_dot(l.d1, l.d1) * vec3_dot(l.d2, l.d2)) || !inner(l.s) || !inner(l.t)) {
+        return 0;
+    }
+    if (eb->sharp) {
+        side = vec3_dot(l.m, eb->face[0]) + vec3_dot(l.m, eb->face[1]);
+    } else if (ea->sharp) {
+        side = -vec3_dot(l.m, ea->face[0]) - vec3_dot(l.m, ea->face[1]);
+    } else {
+        side = vec3_dot(l.m, l.r);
+    }
+    for (int i = 0; i < 3; i++) {
+        n[i] = copysign(1, side) * l.m[i] / sqrt(l.square);
+    }
+    double reach = ea->radius + eb->radius, depth = reach - vec3_dot(n, l.r);
+    if (!(depth > 0 && depth < (sharp ? most : 2 * reach)) || !outward(eb, n, 1) || !outward(ea, n, -1)) {
+        return 0;
+    }
+    touch *out = take(t, w, c, TOUCH_EDGE, a->s, b->s);
+    if (out == NULL) {
+        return 0;
+    }
+    out->radius = ea->radius;
+    out->reach = reach;
+    out->side = copysign(1, side);
+    out->fades = !sharp;
+    memcpy(out->ends[0], ea->at, sizeof ea->at);
+    memcpy(out->ends[2], eb->at, sizeof eb->at);
+    memcpy(out->end[0], ea->x, sizeof ea->x);
+    memcpy(out->end[2], eb->x, sizeof eb->x);
+    memcpy(out->n, n, sizeof n);
+    for (int i = 0; i < 3; i++) {
+        out->x[i] = ea->x[0][i] + l.s * l.d1[i] - ea->radius * n[i];
+    }
+    out->depth = depth * (sharp ? 1 : fade(l.s, &slope) * fade(l.t, &slope));
+    w->touching += out->depth > 0;
+    return 1;
+}
+
+static void find_edges(const tree *t, tree_work *w, const tree_contact *c, const placed *a, const placed *b)
+{
+    edge ea[12], eb[12];
+    int na = edges_of(t, w, a, ea), nb = edges_of(t, w, b, eb);
+    for (int i = 0; i < na; i++) {
+        for (int j = 0; j < nb; j++) {
+            find_edge(t, w, c, a, b, &ea[i], &eb[j], 0);
+        }
+    }
+}
+
+static void edge_bar(const tree *t, tree_work *w, const touch *c, double depth_bar, const double n_bar[3],
+                     const double x_bar[3], double *number_bar)
+{
+    lines l;
+    double a[2][3], b[2][3], by_s = 0, by_t = 0, fs = 1, ft = 1, part[3];
+    memcpy(a, c->end[0], sizeof a);
+    memcpy(b, c->end[2], sizeof b);
+    lines_of(a, b, &l);
+    if (c->fades) {
+        fs = fade(l.s, &by_s);
+        ft = fade(l.t, &by_t);
+    }
+    double depth = c->reach - vec3_dot(c->n, l.r), along = vec3_dot(n_bar, c->n);
+    double d_bar = fs * ft * depth_bar, s_bar = by_s * ft * depth * depth_bar + vec3_dot(x_bar, l.d1);
+    double t_bar = fs * by_t * depth * depth_bar, p = -s_bar / l.square, q = -t_bar / l.square;
+    double n_all[3], m_bar[3], r_bar[3], d1_bar[3], d2_bar[3];
+    for (int i = 0; i < 3; i++) {
+        n_all[i] = n_bar[i] - c->radius * x_bar[i] - d_bar * l.r[i];
+    }
+    along = vec3_dot(n_all, c->n);
+    for (int i = 0; i < 3; i++) {
+        m_bar[i] = c->side / sqrt(l.square) * (n_all[i] - along * c->n[i]) + p * l.c2[i] + q * l.c1[i] -
+                   2 * (s_bar * l.s + t_bar * l.t) / l.square * l.m[i];
+        r_bar[i] = -d_bar * c->n[i];
+        d1_bar[i] = l.s * x_bar[i];
+        d2_bar[i] = 0;
+    }
+    vec3_cross(l.d2, l.m, part); /* (r x d2).m = r.(d2 x m) = d2.(m x r) */
+    vec3_add_scaled(r_bar, p, part);
+    vec3_cross(l.d1, l.m, part);
+    vec3_add_scaled(r_bar, q, part);
+    vec3_cross(l.m, l.r, part);
+    vec3_add_scaled(d2_bar, p, part);
+    vec3_add_scaled(d1_bar, q, part);
+    vec3_cross(l.d2, m_bar, part);
+    vec3_add_scaled(d1_bar, 1, part);
+    vec3_cross(m_bar, l.d1, part);
+    vec3_add_scaled(d2_bar, 1, part);
+    for (int k = 0; k < 4; k++) {
+        double end_bar[3];
+        int link = k < 2 ? c->link : c->against;
+        for (int i = 0; i < 3; i++) {
+            end_bar[i] = k == 0   ? x_bar[i] + r_bar[i] - d1_bar[i]
+                         : k == 1 ? d1_bar[i]
+                         : k == 2 ? -r_bar[i] - d2_bar[i]
+                                  : d2_bar[i];
+        }
+        if (link >= 0) {
+            add_wrench(w->limb[link].pose, 1, c->end[k], end_bar);
+            tree_length_bar(t, w, link, c->ends[k], end_bar, number_bar);
+        }
+    }
+}
+
+static void edge_dot(const tree *t, tree_work *w, touch *c, const tree_bar *dot)
+{
+    lines l;
+    double a[2][3], b[2][3], e[4][3], by_s = 0, by_t = 0, fs = 1, ft = 1;
+    double d1[3], d2[3], r[3], m[3], c1[3], c2[3], part[3];
+    memcpy(a, c->end[0], sizeof a);
+    memcpy(b, c->end[2], sizeof b);
+    lines_of(a, b, &l);
+    if (c->fades) {
+        fs = fade(l.s, &by_s);
+        ft = fade(l.t, &by_t);
+    }
+    for (int k = 0; k < 4; k++) {
+        point_dot(t, w, dot, k < 2 ? c->link : c->against, c->ends[k], c->end[k], e[k]);
+    }
+    for (int i = 0; i < 3; i++) {
+        d1[i] = e[1][i] - e[0][i];
+        d2[i] = e[3][i] - e[2][i];
+        r[i] = e[0][i] - e[2][i];
+    }
+    vec3_cross(d1, l.d2, m);
+    vec3_cross(l.d1, d2, part);
+    vec3_add_scaled(m, 1, part);
+    vec3_cross(r, l.d1, c1);
+    vec3_cross(l.r, d1, part);
+    vec3_add_scaled(c1, 1, part);
+    vec3_cross(r, l.d2, c2);
+    vec3_cross(l.r, d2, part);
+    vec3_add_scaled(c2, 1, part);
+    double square = 2 * vec3_dot(l.m, m), along = c->side * vec3_dot(m, c->n),
+           depth = c->reach - vec3_dot(c->n, l.r);
+    double s = -(vec3_dot(c2, l.m) + vec3_dot(l.c2, m) + l.s * square) / l.square;
+    double u = -(vec3_dot(c1, l.m) + vec3_dot(l.c1, m) + l.t * square) / l.square;
+    for (int i = 0; i < 3; i++) {
+        c->n_dot[i] = (c->side * m[i] - along * c->n[i]) / sqrt(l.square);
+        c->x_dot[i] = e[0][i] + s * l.d1[i] + l.s * d1[i] - c->radius * c->n_dot[i];
+    }
+    c->depth_dot =
+        -fs * ft * (vec3_dot(c->n_dot, l.r) + vec3_dot(c->n, r)) + (by_s * ft * s + fs * by_t * u) * depth;
+}
+
+/* ---- two boxes ---- */
+
+/* The overlap of boxes along a unit axis; n: the axis from b to a. */
+static double overlap_along(const placed *a, const placed *b, const double axis[3], double n[3])
+{
+    double reach = 0, apart = 0;
+    for (int k = 0; k < 3; k++) {
+        const double ca[3] = {a->R[k], a->R[3 + k], a->R[6 + k]}, cb[3] = {b->R[k], b->R[3 + k], b->R[6 + k]};
+        reach += a->s->size[k] * fabs(vec3_dot(ca, axis)) + b->s->size[k] * fabs(vec3_dot(cb, axis));
+        apart += (a->x[k] - b->x[k]) * axis[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        n[k] = copysign(1, apart) * axis[k];
+    }
+    return reach - fabs(apart);
+}
+
+/* Corners of a inside b, against the face of b that looks along `side` n. */
+static void find_corners(const tree *t, tree_work *w, const tree_contact *c, const placed *a, const placed *b,
+                         const double n[3], double most)
+{
+    double local[3];
+    int axis = 0;
+    mat3_tapply(b->R, n, local);
+    for (int k = 1; k < 3; k++) {
+        axis = fabs(local[k]) > fabs(local[axis]) ? k : axis;
+    }
+    if (fabs(local[axis]) < 0.9) {
+        return;
+    }
+    for (int corner = 0; corner < 8; corner++) {
+        double at[3], x[3], r[3], y[3], p[3];
+        for (int k = 0; k < 3; k++) {
+            p[k] = (corner >> k & 1) ? a->s->size[k] : -a->s->size[k];
+        }
+        mat3_apply(a->s->rotation, p, at);
+        vec3_add_scaled(at, 1, a->s->at);
+        tree_point_of(t, w, a->s->link, at, x);
+        for (int i = 0; i < 3; i++) {
+            r[i] = x[i] - b->x[i];
+        }
+        mat3_tapply(b->R, r, y);
+        double side = copysign(1, local[axis]), depth = b->s->size[axis] - side * y[axis];
+        int inside = depth > 0 && depth < most;
+        for (int k = 0; k < 3; k++) {
+            inside = inside && (k == axis || fabs(y[k]) <= b->s->size[k] * (1 + corner_slack));
+        }
+        touch *out = inside ? take(t, w, c, TOUCH_BALL, a->s, b->s) : NULL;
+        if (out) {
+            out->bend = (tree_bend){.length = INFINITY};
+            out->bend.g[axis] = side;
+            memcpy(out->at, at, sizeof at);
+            memcpy(out->c, x, sizeof x);
+            press_ball(out, b->R, -depth);
+            w->touching++;
+        }
+    }
+}
+
+/* The axis of least overlap of the faces decides: corners behind the faces across it, and crossings of edges
+ * that are not deeper. */
+static void find_boxes(const tree *t, tree_work *w, const tree_contact *c, const placed *a, const placed *b)
+{
+    double least = HUGE_VAL, n[3], best[3] = {0}, back[3];
+    int before = w->touching;
+    for (int k = 0; k < 6; k++) {
+        const double *R = k < 3 ? a->R : b->R, axis[3] = {R[k % 3], R[3 + k % 3], R[6 + k % 3]};
+        double overlap = overlap_along(a, b, axis, n);
+        if (overlap < least) {
+            least = overlap;
+            memcpy(best, n, sizeof best);
+        }
+    }
+    if (!(least > 0)) {
+        return;
+    }
+    double most = 1.05 * least + 1e-9;
+    for (int i = 0; i < 3; i++) {
+        back[i] = -best[i];
+    }
+    find_corners(t, w, c, a, b, best, most);
+    find_corners(t, w, c, b, a, back, most);
+    edge ea[12], eb[12];
+    edges_of(t, w, a, ea);
+    edges_of(t, w, b, eb);
+    for (int i = 0; i < 144 && w->touching - before < c->most; i++) {
+        find_edge(t, w, c, a, b, &ea[i / 12], &eb[i % 12], most);
+    }
+}
+
+/* ---- all contacts ---- */
+
+/* Whether two solids may touch, by the balls around them. */
+static int near(const placed *a, const placed *b)
+{
+    double ra = tree_reach(a->s), rb = tree_reach(b->s), r[3];
+    for (int i = 0; i < 3; i++) {
+        r[i] = a->x[i] - b->x[i];
+    }
+    if (isinf(ra) || isinf(rb)) {
+        const placed *flat = isinf(ra) ? a : b;
+        double side = isinf(ra) ? -1 : 1, height = 0;
+        for (int i = 0; i < 3; i++) {
+            height += side * r[i] * flat->R[3 * i + 2];
+        }
+        return flat->s->form == TREE_TERRAIN || height < (isinf(ra) ? rb : ra);
+    }
+    return vec3_dot(r, r) < (ra + rb) * (ra + rb);
+}
+
+void tree_touch_find(const tree *t, tree_work *w)
+{
+    w->touching = 0;
+    for (int k = 0; k < t->contacts;) {
+        const tree_contact *head = &t->contact[k];
+        placed a, b;
+        int end = k + head->group;
+        place(t, w, head->first, &a);
+        place(t, w, head->second, &b);
+        if (!near(&a, &b)) {
+            k = end;
+            continue;
+        }
+        for (; k < end; k++) {
+            const tree_contact *c = &t->contact[k];
+            const placed *first = c->first == head->first ? &a : &b, *second = first == &a ? &b : &a;
+            switch (c->kind) {
+            case TREE_BALL:
+                find_ball(t, w, c, second);
+                break;
+            case TREE_RIM:
+                find_rim(t, w, c, second);
+                break;
+            case TREE_EDGES:
+                find_edges(t, w, c, first, second);
+                break;
+            case TREE_BOXES:
+                find_boxes(t, w, c, first, second);
+                break;
+            case TREE_PEAKS:
+                find_peaks(t, w, c, first, second);
+                break;
+            }
+        }
+    }
+}
+
+void tree_touch_bar(const tree *t, tree_work *w, const touch *c, double depth_bar, const double n_bar[3],
+                    const double x_bar[3], double *number_bar)
+{
+    if (c->kind == TOUCH_BALL) {
+        ball_bar(t, w, c, depth_bar, n_bar, x_bar, number_bar);
+    } else if (c->kind == TOUCH_RIM) {
+        rim_bar(t, w, c, depth_bar, x_bar, number_bar);
+    } else {
+        edge_bar(t, w, c, depth_bar, n_bar, x_bar, number_bar);
     }
 }
 
 void tree_touch_dot(const tree *t, tree_work *w, touch *c, const tree_bar *dot)
 {
-    const tree_contact *k = &t->contact[c->k];
-    const double *turn_a = limb_field(w, k->link, TREE_POSE_DOT);
-    const double *turn_b = limb_field(w, k->against, TREE_POSE_DOT);
-    double c_dot[3], frame[3], part[3], y_dot[3], g[3], bent[3];
-    velocity_at(turn_a, c->c, c_dot);
-    tree_stretch(t, w, dot, k->link, k->at, part);
-    vec3_add_scaled(c_dot, 1, part);
-    velocity_at(turn_b, c->c, frame);
-    tree_stretch(t, w, dot, k->against, k->place, part);
-    for (int i = 0; i < 3; i++) {
-        part[i] = c_dot[i] - frame[i] - part[i];
-    }
-    mat3_tapply(c->R, part, y_dot);
-    mat3_tapply(c->R, c->n, g);
-    bend(c, g, y_dot, bent);
-    mat3_apply(c->R, bent, c->n_dot);
-    vec3_cross(turn_b, c->n, part);
-    vec3_add_scaled(c->n_dot, 1, part);
-    for (int i = 0; i < 3; i++) {
-        c->x_dot[i] = c_dot[i] - k->radius * c->n_dot[i];
-    }
-    c->depth_dot = -vec3_dot(g, y_dot);
+    (c->kind == TOUCH_BALL ? ball_dot : c->kind == TOUCH_RIM ? rim_dot : edge_dot)(t, w, c, dot);
 }
 
 /* ---- velocities and forces ---- */
 
-void tree_touch_velocity(const tree *t, const tree_work *w, const touch *c, tree_field field, double out[3])
+void tree_touch_velocity(const tree_work *w, const touch *c, tree_field field, double out[3])
 {
-    const tree_contact *k = &t->contact[c->k];
     double other[3];
-    velocity_at(limb_field(w, k->link, field), c->x, out);
-    velocity_at(limb_field(w, k->against, field), c->x, other);
+    velocity_at(limb_field(w, c->link, field), c->x, out);
+    velocity_at(limb_field(w, c->against, field), c->x, other);
     vec3_add_scaled(out, -1, other);
 }
 
-void tree_touch_spin(const tree *t, const tree_work *w, const touch *c, tree_field field, double out[3])
+void tree_touch_spin(const tree_work *w, const touch *c, tree_field field, double out[3])
 {
-    const tree_contact *k = &t->contact[c->k];
     for (int i = 0; i < 3; i++) {
-        out[i] = limb_field(w, k->link, field)[i] - limb_field(w, k->against, field)[i];
+        out[i] = limb_field(w, c->link, field)[i] - limb_field(w, c->against, field)[i];
     }
 }
 
-void tree_touch_push(const tree *t, tree_work *w, const touch *c, tree_field field, double scale,
-                     const double force[3])
+void tree_touch_push(tree_work *w, const touch *c, tree_field field, double scale, const double force[3])
 {
-    const tree_contact *k = &t->contact[c->k];
-    if (k->link >= 0) {
-        add_wrench(limb_sum(w, k->link, field), scale, c->x, force);
+    if (c->link >= 0) {
+        add_wrench(limb_sum(w, c->link, field), scale, c->x, force);
     }
-    if (k->against >= 0) {
-        add_wrench(limb_sum(w, k->against, field), -scale, c->x, force);
+    if (c->against >= 0) {
+        add_wrench(limb_sum(w, c->against, field), -scale, c->x, force);
     }
 }
 
-void tree_touch_push_dot(const tree *t, tree_work *w, const touch *c, const double force_dot[3])
+void tree_touch_push_dot(tree_work *w, const touch *c, const double force_dot[3])
 {
-    const tree_contact *k = &t->contact[c->k];
     double turn[3];
     vec3_cross(c->x_dot, c->F, turn);
-    tree_touch_push(t, w, c, TREE_ACCELERATION_BAR, -1, force_dot);
+    tree_touch_push(w, c, TREE_ACCELERATION_BAR, -1, force_dot);
     for (int i = 0; i < 3; i++) {
-        if (k->link >= 0) {
-            w->limb[k->link].ab[i] -= turn[i];
+        if (c->link >= 0) {
+            w->limb[c->link].ab[i] -= turn[i];
         }
-        if (k->against >= 0) {
-            w->limb[k->against].ab[i] += turn[i];
+        if (c->against >= 0) {
+            w->limb[c->against].ab[i] += turn[i];
         }
     }
 }

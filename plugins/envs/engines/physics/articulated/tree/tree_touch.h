@@ -16,13 +16,12 @@ void tree_touch_bar(const tree *t, tree_work *w, const touch *c, double depth_ba
 void tree_touch_dot(const tree *t, tree_work *w, touch *c, const tree_bar *dot);
 
 /* Velocity of the first solid against the second one at the contact, and angular velocity. */
-void tree_touch_velocity(const tree *t, const tree_work *w, const touch *c, tree_field field, double out[3]);
-void tree_touch_spin(const tree *t, const tree_work *w, const touch *c, tree_field field, double out[3]);
+void tree_touch_velocity(const tree_work *w, const touch *c, tree_field field, double out[3]);
+void tree_touch_spin(const tree_work *w, const touch *c, tree_field field, double out[3]);
 
 /* Adds `scale` times a force at the contact to the first solid, and subtracts it from the second one. */
-void tree_touch_push(const tree *t, tree_work *w, const touch *c, tree_field field, double scale,
-                     const double force[3]);
+void tree_touch_push(tree_work *w, const touch *c, tree_field field, double scale, const double force[3]);
 /* Subtracts the change of the force c->F at the contact from limb.ab. */
-void tree_touch_push_dot(const tree *t, tree_work *w, const touch *c, const double force_dot[3]);
+void tree_touch_push_dot(tree_work *w, const touch *c, const double force_dot[3]);
 
 #endif
