@@ -122,6 +122,12 @@ draw() {
 		small "$work/$name/best.png" 1100 128
 		;;
 	fluid) episode --env fluid --x 0,-0.62,0.7,0,0,0,0,0.6,0,0.6 ;;
+	drape)
+		run --env cloth --set "env.scene=$images/../../examples/scenes/drape.ini" --opt racer --budget 100
+		episode --x "$work/$name"
+		convert "$work/$name.png" -gravity North -chop 0x165 "$work/$name.cut.png" # the title is the path of the file
+		small "$work/$name.cut.png" 1100 128
+		;;
 	flip)
 		run --env flip --opt leaprefine --budget 1000
 		episode --x "$work/$name"
