@@ -30,6 +30,7 @@ typedef struct pusher {
     double part, k, m, block, target;
     int64_t loss;
     double x, moved; /* commanded penetration; motion of the block */
+    double shift;    /* noise on the command of the open episode */
 } pusher;
 
 enum { FRAMES = 40 };
@@ -51,29 +52,101 @@ static void read_pusher(void *self, ds_param_reader *in)
     plain_read(&e->plain, in, 1, "command", "m");
     e->plain.kit.steps = FRAMES;
     e->plain.kit.dt = 1.0 / FRAMES;
+    e->plain.kit.horizon = 1;
+    e->plain.kit.n_obs = 2;
+    e->plain.kit.control_dt = 1;
     e->plain.kit.loss_floor = e->loss == SQUARED ? 0 : e->block;
     e->plain.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+}
+
+static double noise_of(const pusher *e, uint64_t noise_key)
+{
+    if (noise_key == 0 || e->noise.kernel == SOFTNESS_NONE) {
+        return 0;
+    }
+    ds_random random = ds_random_open(noise_key, "command", 0);
+    return softness_draw(&e->noise, &random);
+}
+
+/* The loss of a command. */
+static double push(pusher *e, double command, double noise)
+{
+    e->x = command - e->block + noise;
+    e->moved = e->part * softness_ramp(&e->soft, e->x);
+    const double miss = e->block + e->moved - e->target;
+    return e->loss == SQUARED ? miss * miss : e->block + e->moved;
+}
+
+/* Derivatives of the loss by the position of the block, and of that by the command. */
+static double slope_of_loss(const pusher *e)
+{
+    return e->loss == SQUARED ? 2 * (e->block + e->moved - e->target) : 1;
+}
+
+static double slope_of_position(const pusher *e)
+{
+    return e->part * softness_pull(&e->soft, e->x);
 }
 
 static ds_status simulate_pusher(void *self, ds_eval *io)
 {
     pusher *e = self;
-    e->x = io->x[0] - e->block;
-    if (io->noise_key != 0 && e->noise.kernel != SOFTNESS_NONE) {
-        ds_random random = ds_random_open(io->noise_key, "command", 0);
-        e->x += softness_draw(&e->noise, &random);
-    }
-    e->moved = e->part * softness_ramp(&e->soft, e->x);
-    const double miss = e->block + e->moved - e->target;
-    io->loss = e->loss == SQUARED ? miss * miss : e->block + e->moved;
+    io->loss = push(e, io->x[0], noise_of(e, io->noise_key));
     return DS_OK;
 }
 
 static ds_status adjoint_of_pusher(void *self, ds_eval *io)
 {
     const pusher *e = self;
-    const double outer = e->loss == SQUARED ? 2 * (e->block + e->moved - e->target) : 1;
-    io->grad[0] = outer * e->part * softness_pull(&e->soft, e->x);
+    io->grad[0] = slope_of_loss(e) * slope_of_position(e);
+    return DS_OK;
+}
+
+/* ---- stepwise control: one step ---- */
+
+static ds_status begin_pusher(void *self, uint64_t noise_key)
+{
+    pusher *e = self;
+    e->shift = noise_of(e, noise_key);
+    e->moved = 0;
+    return DS_OK;
+}
+
+/* Position of the block, and its goal. */
+static void observe_pusher(const void *self, double *obs)
+{
+    const pusher *e = self;
+    obs[0] = e->block + e->moved;
+    obs[1] = e->target;
+}
+
+static ds_status act_on_pusher(void *self, uint64_t k, ds_step *io)
+{
+    pusher *e = self;
+    (void)k;
+    io->loss = push(e, io->action[0], e->shift);
+    io->reward = -io->loss;
+    io->cost_steps = 1;
+    return DS_OK;
+}
+
+static int is_differentiable(const void *self)
+{
+    return !((const pusher *)self)->soft.at_distance;
+}
+
+static ds_status begin_sweep(void *self, uint64_t last)
+{
+    (void)self;
+    (void)last;
+    return DS_OK;
+}
+
+static ds_status sweep_pusher(void *self, ds_back *io)
+{
+    const pusher *e = self;
+    io->action_bar[0] = (io->obs_bar[0] - io->reward_bar * slope_of_loss(e)) * slope_of_position(e);
+    io->cost_steps = 1;
     return DS_OK;
 }
 
@@ -143,6 +216,12 @@ static const ds_env_table env = {.size = sizeof(pusher),
                                  .read = read_pusher,
                                  .simulate = simulate_pusher,
                                  .adjoint = adjoint_of_pusher,
+                                 .begin = begin_pusher,
+                                 .observe = observe_pusher,
+                                 .act = act_on_pusher,
+                                 .differentiable = is_differentiable,
+                                 .back_begin = begin_sweep,
+                                 .back = sweep_pusher,
                                  .metrics = metrics,
                                  .bodies = bodies_of_pusher,
                                  .place = place_pusher,
