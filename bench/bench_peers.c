@@ -3,6 +3,7 @@
  * of each and their ratio. bench/peers.py does the peer's part; a peer that is not installed has no row. Both
  * sides evaluate the same points of the same task, and their losses are compared. */
 #define _POSIX_C_SOURCE 200809L
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/random.h>
 #include <math.h>
 #include <stdbool.h>
@@ -114,6 +115,54 @@ static int bench_episodes(const char *id, bool gradient, ds_error *e)
     return rc;
 }
 
+/* ---- robots ---- */
+
+/* Best time of an episode of a task of bench/, at the middle of its variables. */
+static double time_task(const char *name, bool gradient, ds_error *e)
+{
+    const ds_module *module = NULL;
+    ds_settings settings = {0};
+    ds_env *env = NULL;
+    char task[4096];
+    const char *top = getenv("DS_TOP_SRC");
+    snprintf(task, sizeof task, "env.task=%s/bench/%s.ini", top != NULL ? top : ".", name);
+    int rc = ds_loader_open("robot", DS_KIND_ENV, &module, e);
+    rc = rc != 0 ? rc : ds_settings_set(&settings, task, e);
+    rc = rc != 0 ? rc : ds_env_open(module, &settings, 0, 1, NULL, &env, e);
+    if (rc != 0) {
+        return -1.0;
+    }
+    double *x = calloc(2 * env->info.n, sizeof *x), best = INFINITY;
+    for (int round = 0; x != NULL && round < 20 * ROUNDS; round++) {
+        ds_eval io = {.bad_step = -1,
+                      .want = gradient ? DS_WANT_GRAD : 0,
+                      .n = env->info.n,
+                      .x = x,
+                      .grad = gradient ? x + env->info.n : NULL};
+        const double start = bench_cpu_s();
+        ds_eval_call(env->vt, env->self, &io);
+        best = fmin(best, bench_cpu_s() - start);
+    }
+    free(x);
+    ds_env_close(env);
+    ds_settings_clear(&settings);
+    return best;
+}
+
+static int bench_robots(ds_error *e)
+{
+    const double loss = time_task("quadruped", false, e) / 500,
+                 gradient = time_task("quadruped", true, e) / 500, arm = time_task("arm", true, e) / 100;
+    if (!(loss > 0.0 && gradient > 0.0 && arm > 0.0)) {
+        return DS_EXIT_PLUGIN;
+    }
+    print_row("a step of the quadruped without contact", "us", loss, "MuJoCo, mj_step",
+              bench_peer("quadruped", NULL));
+    print_row("the same with gradient", "us", gradient, "diffsim, loss alone", loss);
+    print_row("a step of the arm with gradient", "us", arm, "Nimble, PyTorch", bench_peer("arm", NULL));
+    return 0;
+}
+
 /* ---- CMA-ES ---- */
 
 /* Sampling and update of CMA-ES per evaluation, a sphere of 200 variables, 64 samples. */
@@ -175,6 +224,7 @@ int main(void)
     for (size_t i = 0; i < 2 * (sizeof envs / sizeof *envs) && rc == 0; i++) {
         rc = bench_episodes(envs[i / 2], i % 2 == 1, &e);
     }
+    rc = rc != 0 ? rc : bench_robots(&e);
     rc = rc != 0 ? rc : bench_cma(&e);
     if (rc == 0 && rows == 0) {
         printf("No peer is installed: see bench/README.md.\n");

@@ -165,7 +165,53 @@ def mujoco():
     return best(5, lambda: rollout.rollout(model, data, states, torque)) / (64 * 100)
 
 
-WORK = {"sac-256": lambda: sac(256), "sac-64": lambda: sac(64), "ppo": ppo, "cma": cma, "mujoco": mujoco}
+def robot(name):
+    """The path of a model of examples/robots."""
+    return os.path.join(os.environ.get("DS_TOP_SRC", "."), "examples", "robots", name)
+
+
+def quadruped():
+    """A step of the quadruped without contact, in MuJoCo: 500 steps of one thread."""
+    import mujoco as peer
+    model = peer.MjModel.from_xml_path(robot("quadruped.xml"))
+    model.opt.timestep = 0.002
+    model.opt.disableflags |= peer.mjtDisableBit.mjDSBL_CONTACT
+    data = peer.MjData(model)
+
+    def fall():
+        peer.mj_resetDataKeyframe(model, data, 0)
+        peer.mj_step(model, data, 500)
+
+    return best(20, fall) / 500
+
+
+def arm():
+    """A step of the arm and its gradient by all torques, in Nimble. Needs NumPy below 2."""
+    import tempfile
+    import nimblephysics as nimble
+    import torch
+    torch.set_num_threads(1)
+    world = nimble.simulation.World()
+    world.setGravity([0, 0, -9.81])
+    world.setTimeStep(0.0025)
+    with open(robot("arm.urdf")) as source, tempfile.NamedTemporaryFile("w", suffix=".urdf") as model:
+        held = '<link name="world"/><joint name="hold" type="fixed"><parent link="world"/><child link="base"/></joint></robot>'
+        model.write(source.read().replace("</robot>", held))
+        model.flush()
+        world.loadSkeleton(model.name)
+    n = world.getNumDofs()
+
+    def episode():
+        torque = torch.zeros((100, n), dtype=torch.float64, requires_grad=True)
+        state = torch.full((2 * n,), 0.1, dtype=torch.float64)
+        for k in range(100):
+            state = nimble.timestep(world, state, torque[k])
+        state.pow(2).sum().backward()
+
+    return best(5, episode) / 100
+
+
+WORK = {"quadruped": quadruped, "arm": arm, "sac-256": lambda: sac(256), "sac-64": lambda: sac(64), "ppo": ppo, "cma": cma, "mujoco": mujoco}
 for env in BOUNDS:
     WORK[env] = lambda env=env: episodes(env, False)
     WORK[env + "-gradient"] = lambda env=env: episodes(env, True)

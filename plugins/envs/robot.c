@@ -11,6 +11,8 @@
 #include "engines/kit/norm.h"
 #include "engines/physics/articulated/task.h"
 
+#include <diffsim/helper/random.h>
+
 #include <ctype.h>
 #include <string.h>
 
@@ -21,7 +23,7 @@ static const ds_param *const params[] = {
             .flags = DS_PARAM_SHAPE),
     DS_PATH("model", "", "URDF or MJCF file in place of the one that the task names; empty = that one.",
             .flags = DS_PARAM_SHAPE),
-    NULL};
+    DS_HYBRID_PARAMS, NULL};
 
 enum { RUNNING = 1, FINAL = 2 }; /* terms of a control step, terms of the end */
 enum { COM_X, COM_Y, COM_Z, ENERGY, FORCE, LOSS };
@@ -36,9 +38,15 @@ typedef struct robot_env {
     double (*weight)[4]; /* for each simulation step of a control step: of the controls p - 1 .. p + 2 */
     double *rest_target; /* of joints whose controller has no variable */
     double *tau, *target, *tau_bar, *target_bar, *number_bar, *q_bar, *v_bar;
-    double *x, *x_bar; /* controls of an episode */
-    double *running;   /* loss of the control steps up to each one, in stepwise control */
-    int64_t bad;       /* first control step with a state that is not finite, or -1 */
+    double *x, *x_bar;  /* controls of an episode */
+    int joints, *joint; /* links with one position */
+    double *shake;      /* noise of the controls */
+    uint64_t key;       /* of the noise of the episode */
+    const double *net;  /* parameters of the networks, and where their derivatives are added to */
+    double *net_bar;
+    double *net_in, *net_out, *net_in_bar, *net_out_bar, *tape;
+    double *running; /* loss of the control steps up to each one, in stepwise control */
+    int64_t bad;     /* first control step with a state that is not finite, or -1 */
     int stopped, last_taken;
     char (*names)[TREE_NAME + 16]; /* of the bodies of the scene */
     int *drawn;                    /* shapes of the bodies */
@@ -117,6 +125,89 @@ static void blend(task_shape shape, double s, double w[4])
     }
 }
 
+/* ---- networks ---- */
+
+/* Joints with one position, in the order of their links. */
+static int single_joints(const tree *t, int *list)
+{
+    int n = 0;
+    for (int i = 0; i < t->links; i++) {
+        if (t->link[i].nv == 1) {
+            if (list) {
+                list[n] = i;
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+static uint64_t hooks_of_robot(const void *self, ds_hook *out)
+{
+    const robot_env *e = self;
+    const uint64_t n = e->k.robot.tree ? (uint64_t)single_joints(e->k.robot.tree, NULL) : 0;
+    uint64_t k = 0;
+    if (n > 0) {
+        ds_env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_position", "",
+                        "Of the hinges and slides, in the order of the model, rad or m.");
+        ds_env_kit_hook(out, &k, DS_HOOK_INPUT, n, "joint_rate", "", "Of the same joints, rad/s or m/s.");
+        ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, n, "joint_force", "",
+                        "On each of them during a step, with its control, N m or N.");
+    }
+    return k;
+}
+
+/* Applies the networks to the forces in a step from state q, v. */
+static void net_forces(robot_env *e, const double *q, const double *v)
+{
+    const tree *t = e->k.robot.tree;
+    for (int i = 0; i < e->joints; i++) {
+        const tree_link *l = &t->link[e->joint[i]];
+        e->net_in[i] = q[l->q];
+        e->net_in[e->joints + i] = v[l->v];
+        e->net_out[i] = e->tau[l->v];
+    }
+    ds_hybrid_forward(&e->kit.hybrid, e->net, e->net_in, e->net_out, e->tape);
+    for (int i = 0; i < e->joints; i++) {
+        e->tau[t->link[e->joint[i]].v] = e->net_out[i];
+    }
+}
+
+/* Turns tau_bar into derivatives by the forces before the networks, and adds those by the state and the
+ * parameters. */
+static void net_forces_bar(robot_env *e)
+{
+    const tree *t = e->k.robot.tree;
+    memset(e->net_in_bar, 0, 2 * (size_t)e->joints * sizeof *e->net_in_bar);
+    for (int i = 0; i < e->joints; i++) {
+        e->net_out_bar[i] = e->tau_bar[t->link[e->joint[i]].v];
+    }
+    ds_hybrid_reverse(&e->kit.hybrid, e->net, e->tape, e->net_out_bar, e->net_bar, e->net_in_bar);
+    for (int i = 0; i < e->joints; i++) {
+        const tree_link *l = &t->link[e->joint[i]];
+        e->tau_bar[l->v] = e->net_out_bar[i];
+        e->q_bar[l->v] += e->net_in_bar[i];
+        e->v_bar[l->v] += e->net_in_bar[e->joints + i];
+    }
+}
+
+/* The change of the forces after the networks: turns tau_bar, the change before them, into it; the changes of
+ * the state are in q_bar and v_bar, those of the parameters in net_dot. */
+static void net_forces_dot(robot_env *e, const double *net_dot)
+{
+    const tree *t = e->k.robot.tree;
+    for (int i = 0; i < e->joints; i++) {
+        const tree_link *l = &t->link[e->joint[i]];
+        e->net_in_bar[i] = e->q_bar[l->v];
+        e->net_in_bar[e->joints + i] = e->v_bar[l->v];
+        e->net_out_bar[i] = e->tau_bar[l->v];
+    }
+    ds_hybrid_tangent(&e->kit.hybrid, e->net, e->tape, net_dot, e->net_in_bar, e->net_out_bar);
+    for (int i = 0; i < e->joints; i++) {
+        e->tau_bar[t->link[e->joint[i]].v] = e->net_out_bar[i];
+    }
+}
+
 static ds_status allocate_robot(void *self)
 {
     robot_env *e = self;
@@ -134,6 +225,11 @@ static ds_status allocate_robot(void *self)
     e->x = ds_memory_doubles(m, numbers_of_controls(e) + (size_t)k->variables);
     e->x_bar = ds_memory_doubles(m, numbers_of_controls(e) + (size_t)k->variables);
     e->running = ds_memory_doubles(m, (size_t)k->pieces + 1);
+    e->shake = ds_memory_doubles(m, numbers_of_controls(e) + 1);
+    e->joint = ds_memory_take(m, nv, sizeof *e->joint);
+    e->tape = ds_memory_doubles(m, e->kit.hybrid.tape + 1);
+    ds_memory_each(m, 2 * nv,
+                   (double **const[]){&e->net_in, &e->net_out, &e->net_in_bar, &e->net_out_bar, NULL});
     ds_memory_each(m, nv,
                    (double **const[]){&e->rest_target, &e->tau, &e->target, &e->tau_bar, &e->target_bar,
                                       &e->q_bar, &e->v_bar, NULL});
@@ -146,6 +242,7 @@ static ds_status allocate_robot(void *self)
         blend(k->shape, (double)s / k->substeps, e->weight[s]);
     }
     memcpy(e->number, t->number, (size_t)t->numbers * sizeof *e->number);
+    e->joints = single_joints(t, e->joint);
     if (k->known != NULL) {
         memcpy(e->x, k->known, numbers_of_controls(e) * sizeof *e->x);
     }
@@ -212,7 +309,8 @@ static void inputs_at(robot_env *e, const double *x, int piece, int s)
         double y = 0;
         for (int i = 0; i < 4; i++) {
             if (e->weight[s][i] > 0) {
-                y += e->weight[s][i] * x[neighbour(e, piece, i) * k->controls + c];
+                int at = neighbour(e, piece, i) * k->controls + c;
+                y += e->weight[s][i] * (x[at] + e->shake[at]);
             }
         }
         double u = a->lower + 0.5 * (y + 1) * (a->upper - a->lower);
@@ -269,6 +367,28 @@ static void set_variables(robot_env *e, const double *x)
         const task_variable *y = &k->variable[i];
         double value = y->log ? exp(decision_ln10 * x[i]) : x[i];
         *(y->number >= 0 ? &t->number[y->number] : y->q >= 0 ? &e->q[y->q] : &e->v[y->v]) = value;
+    }
+}
+
+/* Noise of an episode with this key, after set_variables(); key 0: none. */
+static void set_noise(robot_env *e, uint64_t key)
+{
+    const task *k = &e->k;
+    const tree *t = k->robot.tree;
+    e->key = key;
+    if (key == 0) {
+        memset(e->shake, 0, numbers_of_controls(e) * sizeof *e->shake);
+        return;
+    }
+    ds_random start = ds_random_open(key, "start", 0), control = ds_random_open(key, "control", 0);
+    for (int i = 0; i < e->joints && k->noise_start > 0; i++) {
+        e->q[t->link[e->joint[i]].q] += k->noise_start * ds_random_normal(&start);
+    }
+    for (int i = 0; i < t->nv && k->noise_rate > 0; i++) {
+        e->v[i] += k->noise_rate * ds_random_normal(&start);
+    }
+    for (int i = 0; i < k->pieces * k->controls && k->noise_control > 0; i++) {
+        e->shake[i] = k->noise_control * ds_random_normal(&control);
     }
 }
 
@@ -550,8 +670,11 @@ static int run_piece(robot_env *e, const double *x, int p)
     const tree_input in = {.tau = e->tau, .target = e->target, .contact = k->contact};
     int from = p * k->substeps;
     for (int s = 0; s < k->substeps; s++) {
-        if (s == 0 || k->shape != TASK_CONSTANT) {
+        if (s == 0 || k->shape != TASK_CONSTANT || e->kit.hybrid.nets > 0) {
             inputs_at(e, x, p, s);
+        }
+        if (e->kit.hybrid.nets > 0) {
+            net_forces(e, state_q(e, from + s), state_v(e, from + s));
         }
         motion_step(t, e->motion, k->rule, k->step, &in, state_q(e, from + s), state_v(e, from + s),
                     e->q + (size_t)(from + s + 1) * (size_t)t->nq,
@@ -571,8 +694,14 @@ static void back_piece(robot_env *e, const double *x, int p, double *x_bar)
     int from = p * k->substeps;
     for (int s = k->substeps - 1; s >= 0; s--) {
         inputs_at(e, x, p, s);
+        if (e->kit.hybrid.nets > 0) {
+            net_forces(e, state_q(e, from + s), state_v(e, from + s));
+        }
         motion_adjoint(k->robot.tree, e->motion, k->rule, k->step, &in, state_q(e, from + s),
                        state_v(e, from + s), e->q_bar, e->v_bar, &bar);
+        if (e->kit.hybrid.nets > 0) {
+            net_forces_bar(e);
+        }
         inputs_bar(e, p, s, x_bar);
     }
 }
@@ -584,6 +713,8 @@ static ds_status simulate_robot(void *self, ds_eval *io)
     const size_t controls = decided(e);
     memcpy(e->x, io->x, controls * sizeof *e->x);
     set_variables(e, io->x + controls);
+    set_noise(e, io->noise_key);
+    e->net = io->x + e->kit.n;
     e->stopped = 0;
     e->bad = -1;
     e->placed = -1;
@@ -632,7 +763,8 @@ static ds_status reverse(robot_env *e, const double *w, const double *x, double 
     const tree_bar bar = state_bar(e);
     double *x_bar = controls > 0 ? grad : e->x_bar;
     clear_bars(e);
-    memset(grad, 0, e->kit.n * sizeof *grad);
+    e->net_bar = grad + e->kit.n;
+    memset(grad, 0, (e->kit.n + e->kit.hybrid.variables) * sizeof *grad);
     memset(x_bar, 0, numbers_of_controls(e) * sizeof *x_bar);
     for (int p = k->pieces - 1; p >= 0; p--) {
         if (should_stop(e)) {
@@ -683,6 +815,10 @@ static ds_status forward(robot_env *e, const double *x, const double *v, double 
             int at = p * k->substeps + s;
             inputs_at(e, e->x, p, s);
             inputs_dot(e, p, s, e->x_bar);
+            if (e->kit.hybrid.nets > 0) {
+                net_forces(e, state_q(e, at), state_v(e, at));
+                net_forces_dot(e, v + e->kit.n);
+            }
             motion_tangent(t, e->motion, k->rule, k->step, &in, state_q(e, at), state_v(e, at), &dot);
         }
         joints_dot(e, (p + 1) * k->substeps, out + (size_t)(p + 1) * joints_width(e));
@@ -732,8 +868,8 @@ static ds_status answer_of_robot(void *self, ds_eval *io, ds_eval_query *ask)
 static ds_status begin_robot(void *self, uint64_t noise_key)
 {
     robot_env *e = self;
-    (void)noise_key;
     set_variables(e, NULL);
+    set_noise(e, noise_key);
     e->last_taken = 0;
     e->stopped = 0;
     e->placed = -1;
@@ -762,6 +898,12 @@ static void observe_robot(const void *self, double *obs)
         }
         memcpy(obs, v + l->v, (size_t)l->nv * sizeof *obs);
         obs += l->nv;
+    }
+    if (e->key != 0 && e->k.noise_observe > 0) {
+        ds_random r = ds_random_open(e->key, "observe", (uint64_t)e->last_taken);
+        for (uint64_t i = 1; i <= e->kit.n_obs; i++) {
+            obs[-(int64_t)i] += e->k.noise_observe * ds_random_normal(&r);
+        }
     }
 }
 
@@ -1053,11 +1195,12 @@ static const ds_env_table env = {.size = sizeof(robot_env),
                                  .answer = answer_of_robot,
                                  .act = act_on_robot,
                                  .back_begin = begin_back,
-                                 .back = back_robot};
+                                 .back = back_robot,
+                                 .hook_points = hooks_of_robot};
 
 static const ds_desc desc = {
     BUNDLED_DESC("robot", "2"),
-    .flags = DS_ENV_GRADIENT,
+    .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "An articulated robot from a URDF or MJCF file and a task.",
     .description =
         "The task file names the model and gives start, controls, terms of the loss and decision variables. "
@@ -1070,6 +1213,8 @@ static const ds_desc desc = {
         "Stepwise control with constant controls and without [variables]: observations are the positions and "
         "velocities of all joints, rewards the decrease of the terms at the end minus the terms of the "
         "step.\n"
+        "Networks (parameter residual) add to the forces of the joints; they are evaluated once a step. "
+        "[noise] of the task disturbs start, controls and observations.\n"
         "Metrics: centre of mass, energy, sum of the normal forces of contacts, the terms of the end as if "
         "the "
         "episode ended there.",

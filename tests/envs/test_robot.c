@@ -9,6 +9,7 @@
 
 #include <diffsim/ext/draft/steps_gradient.h>
 #include <diffsim/ext/steps.h>
+#include <diffsim/helper/random.h>
 
 enum { POINTS = 100, MOST = 1000 };
 
@@ -298,6 +299,110 @@ static void terrain(void **state)
     }
 }
 
+/* A chain on a cart, whose equations `cartpole` has in closed form: the same losses and gradients with both
+ * integrators. The joint turns about -y, so that angles count as there. */
+static void agrees_with_cartpole(void **state)
+{
+    static const char model[] =
+        "<mujoco><compiler angle='radian'/><default><joint axis='0 -1 0'/></default><worldbody><body "
+        "name='cart'>"
+        "<joint name='cart' type='slide' axis='1 0 0'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>"
+        "<body><joint name='a'/><inertial pos='0 0 0.5' mass='1' diaginertia='0 0.08333333333333333 0'/>"
+        "<body pos='0 0 1'><joint name='b'/>"
+        "<inertial pos='0 0 0.5' mass='0.5' diaginertia='0 0.041666666666666664 0'/>"
+        "<site name='tip' pos='0 0 1'/></body></body></body></worldbody><actuator>"
+        "<motor joint='cart' ctrlrange='-10 10'/><motor joint='a' ctrlrange='-10 10'/>"
+        "<motor joint='b' ctrlrange='-5 5'/></actuator></mujoco>";
+    static const char *const rules[][2] = {{"integrator=semi-implicit", "euler"}, {"integrator=rk4", "rk4"}};
+    FILE *f = fopen(temporary_path(&folder, "cart.xml"), "w");
+    assert_non_null(f);
+    fputs(model, f);
+    fclose(f);
+    for (int k = 0; k < 2; k++) {
+        char text[500];
+        fake_env own, e;
+        static double x[MOST], grad[MOST], other[MOST];
+        const char *const settings[] = {"links=2",       "control=force", "steps=50", rules[k][0],
+                                        "scale=10,10,5", "target=1,2",    NULL};
+        snprintf(text, sizeof text,
+                 "[task]\nmodel = cart.xml\nduration = 1\nstep = 0.02\ncontrol_step = 0.02\n"
+                 "integrator = %s\n[start]\na = 3.141592653589793\n"
+                 "[loss.tip]\nwhat = position\nof = tip\nnorm = distance\ntarget = 1 0 2\n",
+                 rules[k][1]);
+        fake_env_open(&own, "envs/cartpole", settings, 0, 0);
+        open_task(&e, written(text));
+        assert_int_equal(own.info.n, 150);
+        assert_int_equal(e.info.n, own.info.n);
+        ds_random r = ds_random_open(7, "points", 0);
+        for (int point = 0; point < 20; point++) {
+            for (uint64_t i = 0; i < own.info.n; i++) {
+                x[i] = 2 * ds_random_uniform(&r) - 1;
+            }
+            double a = fake_eval(&own, x, grad, 0, NULL), b = fake_eval(&e, x, other, 0, NULL);
+            assert_near(a, b, 1e-9 * fabs(a));
+            double size = sqrt(differences_dot(own.info.n, grad, grad));
+            for (uint64_t i = 0; i < own.info.n; i++) {
+                assert_near(grad[i], other[i], 1e-9 * size);
+            }
+        }
+        fake_env_close(&own);
+        fake_env_close(&e);
+    }
+}
+
+/* ---- networks, noise ---- */
+
+/* Networks on the joints: derivatives by their parameters too, with both integrators. */
+static void networks(void **state)
+{
+    static const char *const rules[] = {"euler", "rk4"};
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        char task[5000], text[1000];
+        snprintf(text, sizeof text,
+                 "[task]\nmodel = %%s/double_pendulum.xml\nduration = 0.5\nstep = 0.01\ncontrol_step = 0.1\n"
+                 "integrator = %s\n[start]\nshoulder = 0.4\n"
+                 "[loss.a]\nwhat = position\nof = tip\ntarget = 1 0 1\n",
+                 rules[k]);
+        const char *const settings[] = {setting(task, "task", written(text)),
+                                        "residual=joint_force = joint_position, joint_rate | 4 | tanh", NULL};
+        fake_env_open(&e, "envs/robot", settings, 0, 0);
+        assert_int_equal(e.info.n, 5 + 4 * 4 + 4 + 4 * 2);
+        assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS));
+        assert_int_equal(wrong_directions(&e, 30, 1e-4, 1e-7), 0);
+        fake_env_close(&e);
+    }
+}
+
+/* Noise depends on the key alone. */
+static void noise(void **state)
+{
+    static const char text[] =
+        "[task]\nmodel = %s/pusher.xml\nduration = 0.5\nstep = 0.005\ncontrol_step = 0.05\n"
+        "[noise]\nstart = 0.01\nvelocity = 0.1\ncontrol = 0.05\nobserve = 0.1\n"
+        "[loss.a]\nwhat = position\nof = puck\ntarget = 1 0.2 0\n"
+        "[loss.b]\nwhat = rate\nof = rod_x\nat = mean\n";
+    fake_env e;
+    static double grad[MOST], other[MOST];
+    open_task(&e, written(text));
+    double plain = fake_eval(&e, e.x0, grad, 0, NULL), a = fake_eval(&e, e.x0, grad, 5, NULL),
+           b = fake_eval(&e, e.x0, NULL, 6, NULL), again = fake_eval(&e, e.x0, other, 5, NULL);
+    assert_true(plain != a && a != b && fabs(a - plain) < 0.5 * plain);
+    assert_true(a == again && memcmp(grad, other, e.info.n * sizeof *grad) == 0);
+    assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) == plain);
+    const double h = 1e-6, size = sqrt(differences_dot(e.info.n, grad, grad));
+    for (uint64_t i = 0; i < e.info.n; i++) {
+        double loss[2];
+        for (int k = 0; k < 2; k++) {
+            memcpy(other, e.x0, e.info.n * sizeof *other);
+            other[i] += k ? h : -h;
+            loss[k] = fake_eval(&e, other, NULL, 5, NULL);
+        }
+        assert_near(grad[i], (loss[1] - loss[0]) / (2 * h), 1e-6 * size);
+    }
+    fake_env_close(&e);
+}
+
 /* ---- stepwise control ---- */
 
 static void steps_are_the_episode(void **state)
@@ -363,8 +468,8 @@ static void no_steps_with_variables(void **state)
 
 static void examples_run(void **state)
 {
-    static const char *const names[] = {"cartpole", "double_pendulum", "arm", "hopper", "quadruped",
-                                        "cube",     "pusher",          "hand"};
+    static const char *const names[] = {"cartpole", "double_pendulum", "arm",    "hopper", "quadruped",
+                                        "cube",     "throw",           "pusher", "hand"};
     for (size_t k = 0; k < COUNT_OF(names); k++) {
         static double grad[MOST];
         fake_env e;
@@ -438,6 +543,7 @@ static void mistakes(void **state)
     refuses(TASK "step = nan\n" LOSS, "finite numbers");
     refuses(TASK "duration = 1\ncontrol_step = 0.3\n" LOSS, "not a multiple of control_step");
     refuses(TASK "step = 0.003\n" LOSS, "not a multiple of step");
+    refuses(TASK LIMITS LOSS "[noise]\nstart = -1\n", "[noise] start must not be negative");
     refuses(TASK "step = 1e-9\n" LOSS, "more than 1000000 steps");
     refuses(TASK "integrator = leap\n" LOSS, "use one of euler, rk4");
     refuses(TASK "contact = complementarity\nintegrator = rk4\n" LOSS, "needs integrator = euler");
@@ -470,5 +576,5 @@ static void mistakes(void **state)
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
                derivatives_through_impulses, derivatives_between_bodies, products_of_joints, known_controls,
-               steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing, terrain,
-               mistakes)
+               agrees_with_cartpole, networks, noise, steps_are_the_episode, no_steps_with_variables,
+               examples_run, built_in_task, standing, terrain, mistakes)

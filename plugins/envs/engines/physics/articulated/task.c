@@ -344,6 +344,24 @@ static void read_settings(reader *in)
     }
 }
 
+static void read_noise(reader *in)
+{
+    task *k = in->out;
+    const struct {
+        const char *name;
+        double *to;
+    } entries[] = {{"start", &k->noise_start},
+                   {"velocity", &k->noise_rate},
+                   {"control", &k->noise_control},
+                   {"observe", &k->noise_observe}};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        values_of(in, "noise", entries[i].name, 1, entries[i].to);
+        if (!(*entries[i].to >= 0)) {
+            task_fail(in, "[noise] %s must not be negative", entries[i].name);
+        }
+    }
+}
+
 /* ---- start ---- */
 
 static void unit_quaternions(reader *in, double *q)
@@ -814,7 +832,8 @@ int task_read(ds_memory *m, const char *path, const char *model, task *out, char
     } else if (in.lost) {
         task_fail(&in, "more than %d settings", MOST_ENTRIES);
     }
-    static void (*const parts[])(reader *) = {read_settings, read_start, read_controls, read_terms};
+    static void (*const parts[])(reader *) = {read_settings, read_noise, read_start, read_controls,
+                                              read_terms};
     if (!in.failed) {
         read_model(&in, model);
     }

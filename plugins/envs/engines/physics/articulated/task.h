@@ -65,6 +65,8 @@ typedef struct task {
     int pieces, substeps; /* simulation steps of a control step */
     double step;          /* s */
     double *q, *v;        /* start */
+    /* Standard deviations of the noise in positions and velocities at the start, controls, observations. */
+    double noise_start, noise_rate, noise_control, noise_observe;
     task_control control[TASK_MOST];
     task_term term[TASK_MOST];
     task_variable variable[TASK_MOST];
