@@ -230,6 +230,7 @@ odd "own.ini:13: a body begins 0.07 m inside [obstacle ball], at 0 0.5 0" 's/^po
 odd "the scene has no variables" 's/^stretch.*/stretch = 3/'
 odd "own.ini:11: shape = 'msh': expected one of grid, mesh; did you mean 'mesh'?" 's/^shape = mesh/shape = msh/'
 odd "own.ini:10: [cloth sheet] needs size (two lengths), or cell_a and cell_b" 's/^shape = mesh/shape = grid/'
+odd "own.ini:12: 250000 cells have two triangles each, more than 200000 together" 's/^shape = mesh/shape = grid\ncells = 500/; /^file/d'
 odd "[anchor a] needs vertex (its number), or near (a point)" 's/^\[obstacle ball\]/[anchor a]/'
 odd "own.ini:9: a membrane needs density or mass above 0" 's/^density.*/density = 0/'
 odd "the surface has a hole: only face 1" 's/^shape = sphere/shape = mesh\nfile = tri.obj/; s/^radius.*//'

@@ -24,6 +24,10 @@ static ds_status make_grid(setup_reader *r, const scene_section *s, fem_mesh *me
             scene_fail(r->f, s, "cells", "cells = %.9g is not a whole number", cells[d]);
         }
     }
+    if (2 * cells[0] * cells[1] > MOST_TRIANGLES) {
+        scene_fail(r->f, s, "cells", "%.0f cells have two triangles each, more than %d together: use fewer",
+                   cells[0] * cells[1], MOST_TRIANGLES);
+    }
     if (skew != scene_numbers(r->f, s, "cell_b", 3, false, -setup_most_size, setup_most_size, b) ||
         skew == scene_has(r->f, s, "size")) {
         scene_fail(r->f, s, NULL, "[cloth %s] needs size (two lengths), or cell_a and cell_b", scene_name(s));
