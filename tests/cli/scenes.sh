@@ -135,9 +135,9 @@ soft '^.muscle tip' "this muscle has no elements" 's/^box = -1 0 -1 1 0.08 1/box
 soft '^weights' "weights are variables" 's/^weights.*/weights = 1/'
 soft '^.control' "[control] has the key 'sectors' or sections [muscle NAME]: give one of them" 's/^weights/sectors = 4\nweights/'
 soft '^.target' "[target finger] needs one of: shift, center" '/^shift/d'
-soft '^youngs_modulus = var' "the target is a shape, not an episode: remove 'truth'" 's/log start 1e5/& truth 1e5/'
+soft '^youngs_modulus = var' "the target is a shape or a recording, not an episode: remove 'truth'" 's/log start 1e5/& truth 1e5/'
 soft '^youngs_modulus = var' "add 'truth VALUE' to the variable, or a section [target BODY]" '/^.target/,/^shift/d'
-soft '^.loss' "only with compare = centre" 's/^compare.*/compare = points/'
+soft '^.loss' "images show all vertices" 's/^compare.*/compare = image/'
 soft '' "the scene has no variables" 's/= variable.*start 1e5/= 1e5/; /^.control/,/^.target/{/^.target/!d}'
 soft '^segments' "segments and move belong to variables, and velocity is a number" 's/^.target/[drive tip]\nbox = -1 0 -1 1 0.0501 1\nvelocity = 1 0 0\nsegments = 2\n&/'
 soft '^.drive' "is held or driven already" 's/^.target/[drive top]\nbox = -1 0.1499 -1 1 1 1\nvelocity = 1 0 0\n&/'
@@ -215,6 +215,49 @@ good "an episode with the true values makes the target" eval --env soft --set en
     --x 9.5,4.3010299956639813,0.3,0.30102999566398120,120,4.3010299956639813,2e4,2.0791812460476247,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,-0.2,5
 grep -q '^loss *[0-9.]*e-[23]' out
 result $? "where the loss is 0 but for rounding"
+# A rod at rest, and a recording in which two of its vertices are 10 mm away: the mean squared distance is 1e-4.
+cat > marker.ini <<'END'
+[scene]
+gravity = 0 0 0
+duration = 0.1
+[material]
+youngs_modulus = variable 5e3..5e4 log
+[body rod]
+shape = box
+size = 1 0.2 0.2
+cells = 5 1 1
+[hold left]
+box = -1 -1 -1 -0.49 1 1
+[marker end]
+position = 0.6 -0.1 0.1
+columns = 1 2 3
+[marker middle]
+position = 0.1 0.1 -0.1
+columns = 4 5 6
+[target]
+file = motion.csv
+scale = 0.001
+[loss]
+compare = points
+frames = 2
+END
+printf '510,-100,100,100,90,-100\n500,-110,100,110,100,-100\n' > motion.csv
+good "recorded vertices" eval --env soft --set env.scene=marker.ini --x start
+grep -q '^loss *\(0.000100000000\|9.9999999\)' out
+result $? "their mean squared distance"
+sed 's/^gravity.*/gravity = 0 -9 0/' marker.ini > own.ini
+good "gradient by recorded vertices" eval --env soft --set env.scene=own.ini --x start --gradient --fd
+has "gradient agrees with differences in 1 of 1 components" "it agrees with differences"
+marker() { # marker LINE TEXT EDIT
+    sed "$3" marker.ini > own.ini
+    bad 3 "own.ini:$1: $2" eval --env soft --set env.scene=own.ini
+}
+marker 16 "another marker has the same nearest vertex" 's/^position = 0.1.*/position = 0.5 -0.1 0.1/'
+marker 19 "the markers name 5 columns: each needs three" 's/^columns = 4 5 6/columns = 4 5/'
+marker 18 "markers are compared as points" 's/^compare.*/compare = centre/'
+marker 19 "the recording has 2 rows, and 3 states are compared" 's/^frames = 2/frames = 3/'
+marker 19 "$PWD/none.csv" 's/^file.*/file = none.csv/'
+marker 12 "markers need a section [target]" '/^.target/,/^scale/d'
 good "without a file there is a soft body" eval --env soft --x start
 
 # ---- dshost new scene, dshost scene ----

@@ -12,9 +12,9 @@
 
 enum { MOST_MUSCLES = 64, MOST_PHASES = 16 };
 
-static const char *const kinds[] = {"scene",  "material", "body",  "cloth",  "anchor",   "region",
-                                    "hold",   "drive",    "force", "ground", "obstacle", "control",
-                                    "muscle", "target",   "loss",  "camera", NULL};
+static const char *const kinds[] = {"scene",  "material", "body",   "cloth",  "anchor",   "region",
+                                    "hold",   "drive",    "force",  "ground", "obstacle", "control",
+                                    "muscle", "marker",   "target", "loss",   "camera",   NULL};
 static const char *const frictions[] = {"box", "isotropic", "coulomb", NULL};
 static const char *const moves[] = {"x", "y", "z", "xy", "xz", "yz", "xyz", NULL};
 static const char *const compared[] = {"image", "points", "centre", NULL};
@@ -335,23 +335,50 @@ static void read_target(setup_reader *r, const scene_section *s)
     }
 }
 
+/* Compares a part of the vertices only. */
+static void choose_part(setup_reader *r, const scene_section *s)
+{
+    soft *to = r->soft;
+    const part p = setup_part(r, s);
+    uint8_t *of = ds_memory_take(&r->setup->memory, to->model.particles + 1, 1);
+    if (to->observe == OBSERVE_IMAGE) {
+        scene_fail(r->f, s, NULL, "images show all vertices: compare a part of them as points or centre");
+    }
+    if (of == NULL || r->setup->chosen == NULL || scene_failed(r->f)) {
+        return;
+    }
+    setup_mark(r, s, &p, of);
+    for (size_t i = 0; i < to->model.particles && to->observe == OBSERVE_POINTS; i++) {
+        if (of[i]) {
+            r->setup->chosen[to->choices++] = (uint32_t)i;
+        }
+    }
+    to->chosen = to->observe == OBSERVE_POINTS ? r->setup->chosen : NULL;
+    to->counted = r->setup->counted = of;
+}
+
 static void read_targets(setup_reader *r)
 {
     const soft *to = r->soft;
     const size_t n = to->model.particles;
-    const scene_section *first = scene_next(r->f, NULL, "target");
+    const scene_section *first = scene_next(r->f, NULL, "target"), *marker = scene_next(r->f, NULL, "marker");
     r->setup->goal = ds_memory_doubles(&r->setup->memory, 3 * n + 1);
     if (r->setup->goal == NULL) {
         return;
     }
     memcpy(r->setup->goal, to->model.q, 3 * n * sizeof(double));
     r->setup->goals = 1;
+    if (marker != NULL) {
+        setup_markers(r, marker);
+    }
     for (const scene_section *s = NULL; (s = scene_next(r->f, s, "target"));) {
-        if (!scene_has(r->f, s, "file")) {
+        if (marker != NULL && scene_name(s)[0] != '\0') {
+            scene_fail(r->f, s, NULL, "with markers the recording is the only target: remove this section");
+        } else if (marker == NULL && !scene_has(r->f, s, "file")) {
             read_target(r, s);
         }
     }
-    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "target"));) {
+    for (const scene_section *s = NULL; marker == NULL && (s = scene_next(r->f, s, "target"));) {
         if (scene_has(r->f, s, "file")) { /* last: they may make several states of one */
             read_target(r, s);
         }
@@ -367,7 +394,8 @@ static void read_targets(setup_reader *r)
                 "a section [target BODY]",
                 at->key);
         } else if (first != NULL && at->has_truth) {
-            scene_fail(r->f, at->section, at->key, "the target is a shape, not an episode: remove 'truth'");
+            scene_fail(r->f, at->section, at->key,
+                       "the target is a shape or a recording, not an episode: remove 'truth'");
         }
     }
 }
@@ -384,15 +412,7 @@ static void read_loss(setup_reader *r)
     }
     if (scene_has(r->f, s, "box") || scene_has(r->f, s, "sphere") || scene_has(r->f, s, "group") ||
         scene_has(r->f, s, "body")) {
-        const part p = setup_part(r, s);
-        r->setup->counted = ds_memory_take(&r->setup->memory, to->model.particles + 1, 1);
-        if (r->setup->counted != NULL && !scene_failed(r->f)) {
-            setup_mark(r, s, &p, r->setup->counted);
-            to->counted = r->setup->counted;
-        }
-        if (to->observe != 2) {
-            scene_fail(r->f, s, NULL, "a part of the vertices can be compared only with compare = centre");
-        }
+        choose_part(r, s);
     }
 }
 
@@ -505,6 +525,7 @@ static void read_scene(setup_reader *r)
     }
     read_ground(r);
     each(r, "obstacle", read_obstacle);
+    r->setup->chosen = ds_memory_take(&r->setup->memory, s->model.particles + 1, sizeof *r->setup->chosen);
     if (!scene_failed(f)) {
         read_control(r);
         read_loss(r);
@@ -545,7 +566,7 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
     if (in.status != DS_OK) {
         return in.status;
     }
-    setup->task.state = s->observe == 2 ? COMPARISON_CENTRE : COMPARISON_POINTS;
+    setup->task.state = s->observe == OBSERVE_CENTRE ? COMPARISON_CENTRE : COMPARISON_POINTS;
     setup->task.cure = cure;
     s->unknown.seed = choices->seed;
     read_scene(&r);

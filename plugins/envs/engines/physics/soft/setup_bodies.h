@@ -6,6 +6,7 @@
 
 #include "engines/physics/soft/soft_scene.h"
 
+enum { OBSERVE_IMAGE, OBSERVE_POINTS, OBSERVE_CENTRE }; /* soft.observe */
 enum { SETUP_BODIES = 8 };
 
 /* m; Pa */
@@ -86,6 +87,8 @@ void setup_surface(setup_reader *r, const scene_section *s, fem_obstacle *o);
 /* The recorded vertices of key `file` as the target of a body; makes goals of all compared states where the
  * file has them. */
 void setup_recorded(setup_reader *r, const scene_section *s, const body *b);
+/* Sections [marker NAME], from `first` on, with the file of [target]: the compared points and their goals. */
+void setup_markers(setup_reader *r, const scene_section *first);
 /* A region of a membrane. */
 void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p);
 

@@ -381,8 +381,12 @@ static ds_status open_watch(soft *s)
         for (size_t i = 0; i < n; i++) { /* fixed particles do not count for the centre */
             weight[i] = s->model.fixed[i] || (s->counted != NULL && !s->counted[i]) ? 0 : s->model.mass[i];
         }
-        status = comparison_open(&s->env.comparison, s->observe ? s->task->state : COMPARISON_IMAGES,
-                                 soft_compared(s), n, weight, &s->cameras, &subject, host);
+        const comparison_kind kind = s->observe ? s->task->state : COMPARISON_IMAGES;
+        status =
+            kind == COMPARISON_POINTS && s->chosen != NULL
+                ? comparison_open_some(&s->env.comparison, soft_compared(s), n, s->chosen, s->choices, host)
+                : comparison_open(&s->env.comparison, kind, soft_compared(s), n, weight, &s->cameras,
+                                  &subject, host);
     }
     free(color);
     free(weight);

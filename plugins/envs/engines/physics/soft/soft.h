@@ -47,6 +47,8 @@ struct soft {
     /* Not NULL: instead of that of the task, the points of the target in compared state k */
     void (*target_at)(const soft *s, uint64_t k, double *q);
     const uint8_t *counted; /* [particles], not 0: belongs to the compared centre; NULL: all free ones */
+    const uint32_t *chosen; /* [choices] particles whose positions are compared; NULL: all */
+    size_t choices;
 
     /* Set by soft_read() from the parameters. */
     int observe;       /* 0 = image, 1 = state */

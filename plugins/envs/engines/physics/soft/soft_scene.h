@@ -27,6 +27,7 @@ typedef struct soft_setup {
     double *goal;     /* [goals][particles][3]: the points of the target, unless an episode makes it */
     size_t goals;     /* 1, or one for each compared state */
     uint8_t *counted; /* [particles] */
+    uint32_t *chosen; /* [particles]: those whose positions are compared come first */
     ds_memory memory;
 } soft_setup;
 

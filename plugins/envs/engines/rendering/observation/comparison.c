@@ -21,6 +21,15 @@ static void take_weights(comparison *w, const double *weight)
     }
 }
 
+static ds_status take_states(comparison *w, const ds_host *host)
+{
+    w->here = ds_memory_doubles(&w->memory, w->states * w->size);
+    w->target = ds_memory_doubles(&w->memory, w->states * w->size);
+    return w->memory.failed
+               ? ds_host_fail(host, DS_E_NOMEM, "no memory for the compared states: reduce parameter frames")
+               : DS_OK;
+}
+
 ds_status comparison_open(comparison *w, comparison_kind kind, uint64_t states, size_t points,
                           const double *weight, const cameras *l, const frames_subject *subject,
                           const ds_host *host)
@@ -35,11 +44,18 @@ ds_status comparison_open(comparison *w, comparison_kind kind, uint64_t states, 
     if (kind == COMPARISON_CENTRE) {
         take_weights(w, weight);
     }
-    w->here = ds_memory_doubles(&w->memory, states * w->size);
-    w->target = ds_memory_doubles(&w->memory, states * w->size);
-    return w->memory.failed
-               ? ds_host_fail(host, DS_E_NOMEM, "no memory for the compared states: reduce parameter frames")
-               : DS_OK;
+    return take_states(w, host);
+}
+
+ds_status comparison_open_some(comparison *w, uint64_t states, size_t points, const uint32_t *chosen,
+                               size_t count, const ds_host *host)
+{
+    *w = (comparison){.kind = COMPARISON_POINTS, .states = states, .points = points, .size = 3 * count};
+    w->chosen = ds_memory_take(&w->memory, count + 1, sizeof *w->chosen);
+    if (w->chosen != NULL) {
+        memcpy(w->chosen, chosen, count * sizeof *chosen);
+    }
+    return take_states(w, host);
 }
 
 void comparison_close(comparison *w)
@@ -49,11 +65,23 @@ void comparison_close(comparison *w)
     ds_memory_free(&w->memory);
 }
 
+/* Place of compared number i among those of all points, for COMPARISON_POINTS. */
+static size_t place_of(const comparison *w, size_t i)
+{
+    return w->chosen != NULL ? 3 * (size_t)w->chosen[i / 3] + i % 3 : i;
+}
+
 /* Sets out to the compared numbers of the points, or of their changes. */
 static void reduce(const comparison *w, const double *p, double *out)
 {
-    if (w->kind == COMPARISON_POINTS) {
+    if (w->kind == COMPARISON_POINTS && w->chosen == NULL) {
         memcpy(out, p, w->size * sizeof *out);
+        return;
+    }
+    if (w->kind == COMPARISON_POINTS) {
+        for (size_t i = 0; i < w->size; i++) {
+            out[i] = p[place_of(w, i)];
+        }
         return;
     }
     out[0] = out[1] = out[2] = 0;
@@ -98,7 +126,7 @@ void comparison_target_all(comparison *w, uint64_t k)
 /* Residual = scale (here - target). */
 static double scale_of(const comparison *w)
 {
-    const double each = w->kind == COMPARISON_POINTS ? (double)w->points : 3;
+    const double each = w->kind == COMPARISON_POINTS ? (double)(w->size / 3) : 3;
     return 1 / sqrt((double)w->states * each);
 }
 
@@ -150,7 +178,7 @@ ds_status comparison_adjoint(comparison *w, uint64_t k, const double *p, const d
         return frames_adjoint(w->images, k, p, r_bar, p_bar);
     }
     for (size_t i = 0; w->kind == COMPARISON_POINTS && i < w->size; i++) {
-        p_bar[i] += bar_of(w, k, r_bar, i);
+        p_bar[place_of(w, i)] += bar_of(w, k, r_bar, i);
     }
     if (w->kind == COMPARISON_CENTRE) {
         const double bar[3] = {bar_of(w, k, r_bar, 0), bar_of(w, k, r_bar, 1), bar_of(w, k, r_bar, 2)};

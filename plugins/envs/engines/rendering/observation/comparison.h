@@ -31,6 +31,7 @@ typedef struct comparison {
     size_t points;
     camera_frames *images; /* of images; else NULL */
     double *weight;        /* weight of each point in the centre, sum 1; NULL: all the same */
+    uint32_t *chosen;      /* [size / 3]: the compared points; NULL: all of them */
     double *here, *target; /* [states][size]: points or centres */
     size_t size;           /* residuals of one state */
     ds_memory memory;
@@ -41,6 +42,9 @@ typedef struct comparison {
 ds_status comparison_open(comparison *w, comparison_kind kind, uint64_t states, size_t points,
                           const double *weight, const cameras *l, const frames_subject *subject,
                           const ds_host *host);
+/* Compares the positions of chosen points, chosen[count] ascending; copies the list. */
+ds_status comparison_open_some(comparison *w, uint64_t states, size_t points, const uint32_t *chosen,
+                               size_t count, const ds_host *host);
 void comparison_close(comparison *w);
 
 /* Sets state k of the episode. Returns DS_OK or DS_E_NOMEM. */
