@@ -42,6 +42,7 @@ include %D%/engines/physics/quasidynamic/local.mk
 	%D%/engines/kit/decision.c \
 	%D%/engines/kit/decision.h \
 	%D%/engines/kit/lanes.h \
+	%D%/engines/kit/linear_model.h \
 	%D%/engines/kit/memory_share.h \
 	%D%/engines/kit/memory_share.c \
 	%D%/engines/kit/norm.h \

@@ -4,6 +4,7 @@
 #include "common/sincos.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/lanes.h"
+#include "engines/kit/linear_model.h"
 
 #include <diffsim/helper/random.h>
 #include <string.h>
@@ -321,6 +322,79 @@ static ds_status sweep_pendulum(void *self, ds_back *io)
     return DS_OK;
 }
 
+/* ---- channels: the linear model; the state is theta, omega ---- */
+
+static uint64_t channels_of_pendulum(const void *self)
+{
+    (void)self;
+    return MODEL_CHANNELS;
+}
+
+static void channel_of_pendulum(const void *self, uint64_t i, ds_channel *out)
+{
+    const pendulum *p = self;
+    linear_model_describe(i, p->kit.steps, 2, 1, out);
+}
+
+/* Reverse of step k, its cost `weight` times; a, b as in rod_reverse(). */
+static double reverse(const pendulum *p, uint64_t k, double weight, double *a, double *b)
+{
+    double sine, cosine;
+    sincos_same(p->theta[k], &sine, &cosine);
+    return rod_reverse(&p->law, p->theta[k], p->omega[k], p->torque[k], cosine, p->at_limit[k], weight, a, b);
+}
+
+/* Derivatives of the cost of step k, or of the final state, by theta, omega, torque; of order 1 or 2. */
+static void cost_model(const pendulum *p, uint64_t k, int order, double out[3])
+{
+    const int is_final = k == p->kit.steps;
+    out[0] = out[1] = out[2] = 0;
+    if (order == 1 && is_final) {
+        loss_bar(p, p->theta[k], p->omega[k], &out[0], &out[1]);
+    } else if (order == 1) {
+        out[2] = reverse(p, k, 1, &out[0], &out[1]);
+    } else if (is_final && p->variant == SWINGUP60) {
+        out[0] = cos(p->theta[k]);
+        out[1] = 2 * p->speed_weight;
+    } else if (p->variant == SWINGUP60) {
+        out[2] = 2 * p->law.effort;
+    } else if (p->variant == SWINGUP200) {
+        out[0] = out[1] = 2 * (is_final ? suh_final : 1);
+        out[2] = is_final ? 0 : 2;
+    } else if (!is_final) {
+        out[0] = 2;
+        out[1] = 0.2;
+        out[2] = 0.002;
+    }
+}
+
+static ds_status answer_of_pendulum(void *self, ds_eval *io, ds_eval_query *ask)
+{
+    const pendulum *p = self;
+    double *out = ask->out;
+    (void)io;
+    for (uint64_t k = 0; k <= p->kit.steps; k++) {
+        double by_theta[2] = {1, 0}, by_omega[2] = {0, 1}, by_torque[2]; /* d theta', d omega' by each */
+        if (ask->channel == MODEL_STATE) {
+            out[2 * k] = p->theta[k];
+            out[2 * k + 1] = p->omega[k];
+        } else if (ask->channel >= MODEL_COST_GRADIENT) {
+            cost_model(p, k, ask->channel == MODEL_COST_GRADIENT ? 1 : 2, out + 3 * k);
+        } else if (k < p->kit.steps) {
+            by_torque[0] = reverse(p, k, 0, &by_theta[0], &by_theta[1]);
+            by_torque[1] = reverse(p, k, 0, &by_omega[0], &by_omega[1]);
+            const double A[4] = {by_theta[0], by_theta[1], by_omega[0], by_omega[1]};
+            if (ask->channel == MODEL_STATE_JACOBIAN) {
+                memcpy(out + 4 * k, A, sizeof A);
+            } else {
+                memcpy(out + 2 * k, by_torque, sizeof by_torque);
+            }
+        }
+    }
+    ask->kind = DS_GRAD_NONE;
+    return DS_OK;
+}
+
 /* ---- scene ---- */
 
 static void bodies_of_pendulum(void *self, ds_scene_kit *s)
@@ -376,7 +450,10 @@ static const ds_env_table env = {.size = sizeof(pendulum),
                                  .observe = observe_pendulum,
                                  .act = act_on_pendulum,
                                  .back_begin = begin_sweep,
-                                 .back = sweep_pendulum};
+                                 .back = sweep_pendulum,
+                                 .channels = channels_of_pendulum,
+                                 .channel = channel_of_pendulum,
+                                 .answer = answer_of_pendulum};
 
 static const ds_desc desc = {
     BUNDLED_DESC("pendulum", "3"),
@@ -395,6 +472,7 @@ static const ds_desc desc = {
         "Stepwise control: observations cos(theta), sin(theta), omega; one torque per step; rewards: gym and "
         "swingup200 minus the cost of the step, swingup60 the decrease of the final cost less the effort. "
         "The 200 steps of gym are a time limit, those of the others a part of the task.\n"
+        "Channels: states theta, omega, the Jacobians of each step, derivatives of the cost.\n"
         "Metrics: theta (not wrapped), omega, torque of the step that begins at the frame, cost (gym: of "
         "that step; swingup60: of the state).",
     .citation = "Pendulum-v1, Gymnasium (Towers et al., arXiv:2407.17032). swingup200: H. J. T. Suh, M. "

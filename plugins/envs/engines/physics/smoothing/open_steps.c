@@ -2,6 +2,8 @@
 /* open_steps.c - open-loop environments step by step, and linear models of their steps (see rollout.h). */
 #include "rollout.h"
 
+#include "engines/kit/linear_model.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -91,36 +93,16 @@ ds_status open_loop_back(void *self, ds_back *io)
 
 /* ---- linear models ---- */
 
-enum { STATE, STATE_JACOBIAN, CONTROL_JACOBIAN, COST_GRADIENT, COST_HESSIAN, CHANNELS };
-
 uint64_t open_loop_channels(const void *self)
 {
     (void)self;
-    return CHANNELS;
+    return MODEL_CHANNELS;
 }
 
 void open_loop_channel(const void *self, uint64_t i, ds_channel *out)
 {
-    static const struct {
-        const char *name, *doc;
-    } texts[CHANNELS] = {
-        {"state", "States of an episode, the first one included."},
-        {"state_jacobian", "Derivatives of the state after each step by the state before it."},
-        {"control_jacobian", "Derivatives of the state after each step by its control."},
-        {"cost_gradient",
-         "Derivatives of the cost of each step, and of the last state, by state and control."},
-        {"cost_hessian", "Its second derivatives, which are a diagonal."}};
     const open_loop *o = self;
-    const uint64_t ns = o->roll.system->states, nu = o->roll.system->controls, T = o->roll.steps;
-    out->role = DS_CHANNEL_STATE;
-    out->ops = DS_CAN(DS_QUERY_VALUE);
-    out->name = texts[i].name;
-    out->doc = texts[i].doc;
-    out->unit = "";
-    out->ndim = i == STATE_JACOBIAN || i == CONTROL_JACOBIAN ? 3 : 2;
-    out->shape[0] = out->ndim == 3 ? T : T + 1;
-    out->shape[1] = i == COST_GRADIENT || i == COST_HESSIAN ? ns + nu : ns;
-    out->shape[2] = i == STATE_JACOBIAN ? ns : nu;
+    linear_model_describe(i, o->roll.steps, o->roll.system->states, o->roll.system->controls, out);
 }
 
 /* Writes the Jacobians of step t to o->model: n x n, then n x m. */
@@ -158,15 +140,16 @@ ds_status open_loop_answer(void *self, ds_eval *io, ds_eval_query *ask)
     const uint64_t ns = r->system->states, nu = r->system->controls, T = r->steps;
     double *out = ask->out;
     (void)io;
-    for (uint64_t t = 0; t <= T && ask->channel >= COST_GRADIENT; t++) {
-        cost_of(r, t, ask->channel == COST_GRADIENT ? 1 : 2, out + t * (ns + nu));
+    for (uint64_t t = 0; t <= T && ask->channel >= MODEL_COST_GRADIENT; t++) {
+        cost_of(r, t, ask->channel == MODEL_COST_GRADIENT ? 1 : 2, out + t * (ns + nu));
     }
-    if (ask->channel == STATE) {
+    if (ask->channel == MODEL_STATE) {
         memcpy(out, r->x, (T + 1) * ns * sizeof *out);
     }
-    for (uint64_t t = 0; t < T && (ask->channel == STATE_JACOBIAN || ask->channel == CONTROL_JACOBIAN); t++) {
+    for (uint64_t t = 0;
+         t < T && (ask->channel == MODEL_STATE_JACOBIAN || ask->channel == MODEL_CONTROL_JACOBIAN); t++) {
         linearise(o, t);
-        if (ask->channel == STATE_JACOBIAN) {
+        if (ask->channel == MODEL_STATE_JACOBIAN) {
             memcpy(out + t * ns * ns, o->model, ns * ns * sizeof *out);
         } else {
             memcpy(out + t * ns * nu, o->model + ns * ns, ns * nu * sizeof *out);

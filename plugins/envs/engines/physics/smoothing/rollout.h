@@ -140,15 +140,8 @@ int open_loop_differentiable(const void *self); /* where the gradient is exact *
 ds_status open_loop_back_begin(void *self, uint64_t last);
 ds_status open_loop_back(void *self, ds_back *io);
 
-/* Channels of the linear model of an episode and of its cost, for methods such as iLQR (T steps, x of n
- * numbers, u of m):
- *     state             (T + 1) x n
- *     state_jacobian    T x n x n: d x_(t+1) / d x_t; `back` of the system makes it, so it is of the kind of
- *                       the gradient
- *     control_jacobian  T x n x m: d x_(t+1) / d u_t
- *     cost_gradient     (T + 1) x (n + m): of the cost of a step by x and u; the last state has no u: zeros
- *     cost_hessian      (T + 1) x (n + m): its second derivatives, a diagonal
- * `term` is not part of the cost. */
+/* Channels of the linear model (engines/kit/linear_model.h), made by `back` of the system, so of the kind of
+ * the gradient. `term` is not part of their cost. */
 uint64_t open_loop_channels(const void *self);
 void open_loop_channel(const void *self, uint64_t i, ds_channel *out);
 ds_status open_loop_answer(void *self, ds_eval *io, ds_eval_query *ask);
