@@ -93,6 +93,7 @@ static void read_robot(void *self, ds_param_reader *in)
     }
     const task *k = &e->k;
     const tree *t = k->robot.tree;
+    e->kit.grad_kind = t->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
     e->kit.n = decided(e) + (uint64_t)k->variables;
     e->kit.steps = (uint64_t)k->pieces;
     e->kit.cost = (uint64_t)k->pieces * (uint64_t)k->substeps;

@@ -176,6 +176,30 @@ static void derivatives_through_impulses(void **state)
     fake_env_close(&e);
 }
 
+/* A hopper in the air: the speed of its fall does not depend on its height, but with contact_grad =
+ * distance the gradient feels the ground. */
+static void felt_at_a_distance(void **state)
+{
+    double slope[2], loss[2];
+    for (int k = 0; k < 2; k++) {
+        char text[2000];
+        static double grad[8];
+        fake_env e;
+        snprintf(text, sizeof text,
+                 "[task]\nmodel = %%s/hopper.xml\nduration = 0.1\nstep = 0.01\ncontrol_step = 0.1\n"
+                 "contact = complementarity\n%s[loss.a]\nwhat = com_velocity\nnorm = sum\naxes = 0 0 1\n"
+                 "[controls]\nknee = -1 1\n[variables]\nstart.z = 0.4 0.6\n",
+                 k ? "contact_grad = distance\ngrad_width = 0.5\n" : "");
+        open_task(&e, written(text));
+        loss[k] = fake_eval(&e, e.x0, grad, 0, NULL);
+        slope[k] = grad[1];
+        fake_env_close(&e);
+    }
+    assert_true(loss[0] == loss[1]);
+    assert_near(slope[0], 0, 1e-12);
+    assert_true(slope[1] < -1e-2); /* the ground pushes less from farther away */
+}
+
 /* Solids against each other: a ball pushes a box. */
 static void derivatives_between_bodies(void **state)
 {
@@ -547,6 +571,8 @@ static void mistakes(void **state)
     refuses(TASK "step = 1e-9\n" LOSS, "more than 1000000 steps");
     refuses(TASK "integrator = leap\n" LOSS, "use one of euler, rk4");
     refuses(TASK "contact = complementarity\nintegrator = rk4\n" LOSS, "needs integrator = euler");
+    refuses(TASK "softness = softplus\ncontact_grad = distance\n" LOSS, "softness needs contact = compliant");
+    refuses(TASK "contact = none\ncontact_grad = distance\n" LOSS, "has no effect with contact = none");
     refuses(TASK "terrain = none.txt\n" LOSS, "No such file");
     refuses(TASK "mixing = 0\n" LOSS, "mixing must be at least 1e-9");
     refuses(TASK LIMITS LOSS "[variables]\nrestitution = 0 1\n", "has no effect with contact = compliant");
@@ -575,6 +601,7 @@ static void mistakes(void **state)
 }
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
-               derivatives_through_impulses, derivatives_between_bodies, products_of_joints, known_controls,
-               agrees_with_cartpole, networks, noise, steps_are_the_episode, no_steps_with_variables,
-               examples_run, built_in_task, standing, terrain, mistakes)
+               derivatives_through_impulses, felt_at_a_distance, derivatives_between_bodies,
+               products_of_joints, known_controls, agrees_with_cartpole, networks, noise,
+               steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing, terrain,
+               mistakes)

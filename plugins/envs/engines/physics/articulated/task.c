@@ -278,6 +278,28 @@ static void read_terrain(reader *in, const char *file, double cell)
     }
 }
 
+/* Contact that acts before solids touch, in the motion or in its derivatives alone. */
+static void read_softness(reader *in)
+{
+    static const char *const far[] = {"softplus", "barrier", "gaussian", NULL};
+    task *k = in->out;
+    tree *t = k->robot.tree;
+    int kernel = choice(in, "task", "softness", softness_kernels, SOFTNESS_NONE);
+    int distant = choice(in, "task", "contact_grad", contact_grads, 0);
+    double width = positive(in, "width", 0.01), grad_width = positive(in, "grad_width", 0.1);
+    int ramp = 1 + choice(in, "task", "grad_softness", far, 0);
+    t->pull = positive(in, "grad_stiffness", 100);
+    t->soft = (softness){kernel, width, distant, ramp, grad_width};
+    /* Beyond it softplus and gaussian are below 1e-8, and barrier is cut. */
+    t->margin = kernel != SOFTNESS_NONE ? 20 * width : distant ? 20 * grad_width : 0;
+    if (kernel != SOFTNESS_NONE && (k->contact != TREE_COMPLIANT || distant)) {
+        task_fail(in, "[task] softness needs contact = compliant and contact_grad = exact");
+    }
+    if (distant && k->contact == TREE_NO_CONTACT) {
+        task_fail(in, "[task] contact_grad = distance has no effect with contact = none");
+    }
+}
+
 static void read_settings(reader *in)
 {
     static const char *const rules[] = {"euler", "rk4", NULL};
@@ -330,6 +352,7 @@ static void read_settings(reader *in)
         task_fail(in, "[task] mixing must be at least 1e-9");
     }
     values_of(in, "task", "gravity", 3, t->number + TREE_GRAVITY);
+    read_softness(in);
     int ground = choice(in, "task", "ground", yes, 0);
     const char *terrain = text_of(in, "task", "terrain");
     double cell = terrain ? positive(in, "terrain_cell", 0.1) : 0;

@@ -402,8 +402,11 @@ static int check_point(world *s, motion_rule rule, double h, tree_law contact, d
                                .target = x_dot + 3 * nv,
                                .number = x_dot + 4 * nv});
     double tangent = differences_dot(m, q_dot, weight) + differences_dot(m, v_dot, weight + nv);
-    double scale = fmax(1, fabs(expected));
+    double scale = fmax(1, fmax(fabs(expected), fabs(adjoint)));
     assert_near(adjoint, tangent, 1e-11 * scale);
+    if (t->soft.at_distance) { /* these derivatives are not those of the step */
+        return 1;
+    }
     int compared = contact == TREE_NO_CONTACT || same_contacts(s, rule, h, contact, x_dot);
     if (compared) {
         assert_near(adjoint, expected, tolerance * scale);
@@ -551,10 +554,10 @@ static void distances(void **state)
 }
 
 /* Derivatives of steps for all pairs of solids that touch: balls, rims, edges, boxes, points of terrain. */
-static void derivatives_of_all_pairs(void **state)
+static void all_pairs(const softness *soft, int pairs)
 {
     int kinds[3] = {0}, compared = 0, all = 0;
-    for (uint64_t key = 0; key < 400; key++) {
+    for (uint64_t key = 0; key < (uint64_t)pairs; key++) {
         tree_form first = all_forms[key % 5], second = all_forms[key / 5 % 7];
         world s = {.key = 1000 * (9000 + key)};
         s.t = tree_create(&s.room, 8);
@@ -563,6 +566,9 @@ static void derivatives_of_all_pairs(void **state)
         }
         add_solid(&s, 0, first, 0.1);
         add_solid(&s, second == TREE_PLANE || second == TREE_TERRAIN ? -1 : 1, second, 0.1);
+        s.t->soft = *soft;
+        s.t->pull = 10;
+        s.t->margin = soft->at_distance ? 20 * soft->backward_width : soft->kernel ? 20 * soft->width : 0;
         ready(&s);
         double force;
         int touching = 0;
@@ -585,8 +591,59 @@ static void derivatives_of_all_pairs(void **state)
         }
         ds_memory_free(&s.room);
     }
-    assert_true(all > 600 && compared > 0.95 * all);
-    assert_true(kinds[TOUCH_BALL] > 500 && kinds[TOUCH_RIM] > 15 && kinds[TOUCH_EDGE] > 30);
+    assert_true(all > 3 * pairs / 2 && compared > 0.95 * all);
+    assert_true(kinds[TOUCH_BALL] > pairs);
+    /* The first pairs meet by balls alone. */
+    assert_true(pairs < 400 || (kinds[TOUCH_RIM] > 15 && kinds[TOUCH_EDGE] > 30));
+}
+
+static void derivatives_of_all_pairs(void **state)
+{
+    all_pairs(&(softness){.kernel = SOFTNESS_NONE}, 400);
+}
+
+static void derivatives_of_softened_contact(void **state)
+{
+    all_pairs(&(softness){.kernel = SOFTNESS_SOFTPLUS, .width = 0.01}, 100);
+    all_pairs(&(softness){.at_distance = 1, .backward_kernel = SOFTNESS_GAUSSIAN, .backward_width = 0.05},
+              100);
+}
+
+/* A ball above a plane that only the gradient feels, under both laws: the velocity after the step changes
+ * with the height as under a force, and the step does not. */
+static void gradient_at_a_distance(void **state)
+{
+    const double h = 0.01, height = 0.15, width = 0.05;
+    for (int law = TREE_COMPLIANT; law <= TREE_COMPLEMENTARITY; law++) {
+        world s;
+        double next[7], rate[6], q_bar[6] = {0}, v_bar[6] = {0};
+        memset(&s, 0, sizeof s);
+        s.t = tree_create(&s.room, 4);
+        tree_link *l = &s.t->link[tree_add_link(s.t, -1, TREE_FREE)];
+        l->mass = 2;
+        l->inertia[0] = l->inertia[4] = l->inertia[8] = 0.01;
+        s.t->shape[tree_add_shape(s.t, 0, TREE_SPHERE)].size[0] = 0.1;
+        tree_add_shape(s.t, -1, TREE_PLANE);
+        s.t->soft =
+            (softness){.at_distance = 1, .backward_kernel = SOFTNESS_SOFTPLUS, .backward_width = width};
+        s.t->pull = 30;
+        s.t->margin = 1;
+        ready(&s);
+        memset(s.t->number, 0, TREE_GLOBALS * sizeof(double));
+        memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, 36 * sizeof(double));
+        s.t->number[tree_link_number(s.t, TREE_MASS, 0)] = 1;
+        memset(s.q, 0, sizeof s.q);
+        memset(s.v, 0, sizeof s.v);
+        s.q[2] = height;
+        s.q[3] = 1;
+        const tree_input in = {.contact = (tree_law)law};
+        motion_step(s.t, s.m, MOTION_EULER, h, &in, s.q, s.v, next, rate);
+        assert_near(rate[2], 0, 0);
+        v_bar[2] = 1;
+        motion_adjoint(s.t, s.m, MOTION_EULER, h, &in, s.q, s.v, q_bar, v_bar, &(tree_bar){0});
+        assert_near(q_bar[2], -h * 30 / 2.0 / (1 + exp((height - 0.1) / width)), 1e-12);
+        ds_memory_free(&s.room);
+    }
 }
 
 /* ---- impulses ---- */
@@ -842,18 +899,23 @@ static void rolling(void **state)
 
 static void resting_sliding_tipping(void **state)
 {
-    double slid, turned;
-    on_a_slope(0.35, 0.5, 0.1, &slid, &turned); /* tan 0.35 = 0.365 */
-    assert_near(slid, 0, 1e-4);
-    assert_near(turned, 0, 1e-4);
-    on_a_slope(0.5, 0.3, 0.1, &slid, &turned); /* tan 0.5 = 0.546 */
-    double h = 0.002, a = 9.81 * (sin(0.5) - 0.3 * cos(0.5));
-    assert_near(slid, 0.5 * a * (1 + h), 1e-4); /* semi-implicit steps from rest */
-    assert_near(turned, 0, 1e-4);
-    on_a_slope(0.35, 0.5, 0.25, &slid, &turned); /* 0.1 / 0.25 = 0.4 */
-    assert_near(turned, 0, 1e-4);
-    on_a_slope(0.35, 0.5, 0.3, &slid, &turned); /* 0.1 / 0.3 = 0.333 */
-    assert_true(turned > 0.1);
+    /* tan 0.35 = 0.365, tan 0.5 = 0.546; 0.1 / 0.25 = 0.4, 0.1 / 0.3 = 0.333. The last two numbers are
+     * those of MuJoCo 4.0.0 with elliptic cones, whose contacts are soft: it creeps. */
+    static const double cases[4][5] = {{0.35, 0.5, 0.1, 0.0002, 0.0004},
+                                       {0.5, 0.3, 0.1, 1.0620, 0.0023},
+                                       {0.35, 0.5, 0.25, 0.0005, 0.0009},
+                                       {0.35, 0.5, 0.3, 0.4631, 1.5857}};
+    for (int k = 0; k < 4; k++) {
+        const double *c = cases[k], h = 0.002, a = 9.81 * (sin(c[0]) - c[1] * cos(c[0]));
+        double slid, turned;
+        on_a_slope(c[0], c[1], c[2], &slid, &turned);
+        if (k < 3) { /* it rests, or slides in semi-implicit steps */
+            assert_near(slid, k == 1 ? 0.5 * a * (1 + h) : 0, 1e-4);
+            assert_near(turned, 0, 1e-4);
+        }
+        assert_near(slid, c[3], k == 3 ? 0.03 : 0.003);
+        assert_near(turned, c[4], k == 3 ? 0.03 : 0.003);
+    }
 }
 
 /* A ball on the ground sinks in until the contact carries it, and slides to a stop within the distance of
@@ -902,5 +964,5 @@ static void no_inertia(void **state)
 
 RUN_TESTS(forward_against_inverse, double_pendulum, conserved, jacobians, derivatives_without_contact,
           derivatives_with_contact, derivatives_with_impulses, distances, derivatives_of_all_pairs,
-          recorded_impacts, recorded_trajectories, rests_on_edges_faces_and_peaks, rolling,
-          resting_sliding_tipping, resting_and_sliding, no_inertia)
+          derivatives_of_softened_contact, gradient_at_a_distance, recorded_impacts, recorded_trajectories,
+          rests_on_edges_faces_and_peaks, rolling, resting_sliding_tipping, resting_and_sliding, no_inertia)

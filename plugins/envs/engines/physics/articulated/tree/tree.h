@@ -23,6 +23,8 @@
 #ifndef DS_ENGINES_ARTICULATED_TREE_H
 #define DS_ENGINES_ARTICULATED_TREE_H
 
+#include "engines/physics/smoothing/softness.h"
+
 #include <diffsim/helper/memory.h>
 
 #include <stdint.h>
@@ -161,6 +163,9 @@ typedef struct tree {
     int exclusions, (*excluded)[2]; /* pairs of links that do not meet; room of them */
     double slip;                    /* m/s, below which friction is proportional to the slip */
     double bounce;                  /* m/s, above which restitution acts: see tree_impulse.h */
+    softness soft; /* of the depth in the compliant law; at_distance: see tree_distant_bar() */
+    double pull;   /* N/m, of the force that only derivatives feel */
+    double margin; /* m between solids up to which contacts are found; 0 without softness */
     ds_memory *memory;
 } tree;
 

@@ -5,7 +5,10 @@
 /* Hunt and Crossley (1975) with exponent 3/2; friction of Coulomb, proportional to the slip below t->slip. */
 static void force_of(const tree *t, touch *c, const double u[3])
 {
-    double un = vec3_dot(u, c->n), power = c->depth * sqrt(c->depth);
+    double un = vec3_dot(u, c->n);
+    c->press = softness_ramp(&t->soft, c->depth);
+    c->slope = softness_slope(&t->soft, c->depth);
+    double power = c->press * sqrt(c->press);
     double normal = t->number[TREE_STIFFNESS] * power * (1 - t->number[TREE_DISSIPATION] * un);
     c->approach = un;
     c->N = normal > 0 ? normal : 0;
@@ -25,7 +28,9 @@ void tree_compliant(const tree *t, tree_work *w)
         double u[3];
         tree_touch_velocity(w, &w->touch[j], TREE_VELOCITY, u);
         force_of(t, &w->touch[j], u);
-        tree_touch_push(w, &w->touch[j], TREE_FORCE, 1, w->touch[j].F);
+        if (w->touch[j].press > 0) {
+            tree_touch_push(w, &w->touch[j], TREE_FORCE, 1, w->touch[j].F);
+        }
     }
 }
 
@@ -34,7 +39,7 @@ static void force_bar(const tree *t, const touch *c, const double F_bar[3], doub
                       double n_bar[3], double u_bar[3], double *number_bar)
 {
     double mu = t->number[TREE_FRICTION] * c->friction, k = t->number[TREE_STIFFNESS];
-    double damping = t->number[TREE_DISSIPATION], root = sqrt(c->depth), power = c->depth * root;
+    double damping = t->number[TREE_DISSIPATION], root = sqrt(c->press), power = c->press * root;
     double along = vec3_dot(F_bar, c->slip), slip_bar[3];
     double N_bar = vec3_dot(F_bar, c->n) - mu * along / c->speed, un_bar = 0;
     for (int i = 0; i < 3; i++) {
@@ -44,7 +49,7 @@ static void force_bar(const tree *t, const touch *c, const double F_bar[3], doub
     *depth_bar = 0;
     if (c->N > 0) {
         double factor = 1 - damping * c->approach;
-        *depth_bar = N_bar * 1.5 * k * root * factor;
+        *depth_bar = N_bar * 1.5 * k * root * c->slope * factor;
         un_bar = -N_bar * k * power * damping;
         if (number_bar) {
             number_bar[TREE_STIFFNESS] += N_bar * power * factor;
@@ -65,6 +70,9 @@ void tree_compliant_bar(const tree *t, tree_work *w, double *number_bar)
     for (int j = 0; j < w->touching; j++) {
         const touch *c = &w->touch[j];
         double rate[3], depth_bar, n_bar[3], u_bar[3], x_bar[3], spin[3], d_spin[3], part[3];
+        if (!(c->press > 0)) {
+            continue;
+        }
         tree_touch_velocity(w, c, TREE_RATE, rate);
         force_bar(t, c, rate, &depth_bar, n_bar, u_bar, number_bar);
         tree_touch_spin(w, c, TREE_VELOCITY, spin);
@@ -83,12 +91,13 @@ static void force_dot(const tree *t, const touch *c, const tree_bar *dot, const 
                       double F_dot[3])
 {
     double k = t->number[TREE_STIFFNESS], damping = t->number[TREE_DISSIPATION];
-    double mu = t->number[TREE_FRICTION] * c->friction, root = sqrt(c->depth), power = c->depth * root;
+    double mu = t->number[TREE_FRICTION] * c->friction, root = sqrt(c->press), power = c->press * root;
     double un_dot =
         vec3_dot(u_dot, c->n) + vec3_dot(c->slip, c->n_dot) + c->approach * vec3_dot(c->n, c->n_dot);
     double factor = 1 - damping * c->approach, N_dot = 0, slip_dot[3];
     if (c->N > 0) {
-        N_dot = number_dot(dot, TREE_STIFFNESS) * power * factor + 1.5 * k * root * c->depth_dot * factor -
+        N_dot = number_dot(dot, TREE_STIFFNESS) * power * factor +
+                1.5 * k * root * c->slope * c->depth_dot * factor -
                 k * power * (number_dot(dot, TREE_DISSIPATION) * c->approach + damping * un_dot);
     }
     for (int i = 0; i < 3; i++) {
@@ -107,6 +116,9 @@ void tree_compliant_dot(const tree *t, tree_work *w, const tree_bar *dot)
     for (int j = 0; j < w->touching; j++) {
         touch *c = &w->touch[j];
         double spin[3], u_dot[3], moved[3], F_dot[3];
+        if (!(c->press > 0)) {
+            continue;
+        }
         tree_touch_dot(t, w, c, dot);
         tree_touch_spin(w, c, TREE_VELOCITY, spin);
         vec3_cross(spin, c->x_dot, moved);
@@ -114,5 +126,52 @@ void tree_compliant_dot(const tree *t, tree_work *w, const tree_bar *dot)
         vec3_add_scaled(u_dot, 1, moved);
         force_dot(t, c, dot, u_dot, F_dot);
         tree_touch_push_dot(w, c, F_dot);
+    }
+}
+
+/* ---- what only derivatives feel ---- */
+
+static int is_distant(const tree *t, const touch *c)
+{
+    return t->soft.at_distance && !(c->depth > 0);
+}
+
+void tree_distant_bar(const tree *t, tree_work *w, double *number_bar)
+{
+    for (int j = 0; j < w->touching; j++) {
+        touch *c = &w->touch[j];
+        double rate[3], spin[3], n_bar[3], x_bar[3], F = t->pull * softness_pull_ramp(&t->soft, c->depth);
+        if (!is_distant(t, c)) {
+            continue;
+        }
+        tree_touch_velocity(w, c, TREE_RATE, rate);
+        tree_touch_spin(w, c, TREE_RATE, spin);
+        for (int i = 0; i < 3; i++) {
+            c->F[i] = F * c->n[i];
+            n_bar[i] = F * rate[i];
+        }
+        vec3_cross(c->F, spin, x_bar);
+        tree_touch_push(w, c, TREE_RATE_BAR, 1, c->F);
+        double slope = t->pull * softness_pull(&t->soft, c->depth);
+        tree_touch_bar(t, w, c, slope * vec3_dot(rate, c->n), n_bar, x_bar, number_bar);
+    }
+}
+
+void tree_distant_dot(const tree *t, tree_work *w, const tree_bar *dot)
+{
+    for (int j = 0; j < w->touching; j++) {
+        touch *c = &w->touch[j];
+        double F_dot[3], F = t->pull * softness_pull_ramp(&t->soft, c->depth);
+        if (!is_distant(t, c)) {
+            continue;
+        }
+        tree_touch_dot(t, w, c, dot);
+        double slope = t->pull * softness_pull(&t->soft, c->depth);
+        for (int i = 0; i < 3; i++) {
+            c->F[i] = F * c->n[i];
+            F_dot[i] = slope * c->depth_dot * c->n[i] + F * c->n_dot[i];
+        }
+        tree_touch_push_dot(w, c, F_dot);
+        tree_touch_push(w, c, TREE_RATE_BAR, -1, c->F); /* limb.fb holds the force on the link here */
     }
 }

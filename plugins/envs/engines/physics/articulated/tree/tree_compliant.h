@@ -14,4 +14,9 @@ void tree_compliant_bar(const tree *t, tree_work *w, double *number_bar);
 /* Subtracts the changes of the forces from limb.ab. */
 void tree_compliant_dot(const tree *t, tree_work *w, const tree_bar *dot);
 
+/* With t->soft.at_distance, derivatives alone feel a force t->pull ramp(depth) along the normal between
+ * solids that do not touch: what it adds to the adjoint and, in limb.ab, to the tangent, under every law. */
+void tree_distant_bar(const tree *t, tree_work *w, double *number_bar);
+void tree_distant_dot(const tree *t, tree_work *w, const tree_bar *dot);
+
 #endif

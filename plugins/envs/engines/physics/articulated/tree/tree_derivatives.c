@@ -177,6 +177,7 @@ void tree_adjoint(const tree *t, tree_work *w, const double *a_bar, const tree_b
     if (w->in.contact == TREE_COMPLIANT) {
         tree_compliant_bar(t, w, bar->number);
     }
+    tree_distant_bar(t, w, bar->number);
     sweep_bar(t, w, w->rate, w->a);
     joint_forces_bar(t, w, bar);
 }
@@ -294,6 +295,7 @@ void tree_tangent(const tree *t, tree_work *w, const tree_bar *dot, double *a_do
     } else if (w->in.contact == TREE_COMPLEMENTARITY) {
         tree_impulse_dot(t, w, dot);
     }
+    tree_distant_dot(t, w, dot);
     for (int i = t->links - 1; i >= 0; i--) {
         const tree_link *l = &t->link[i];
         limb *b = &w->limb[i];

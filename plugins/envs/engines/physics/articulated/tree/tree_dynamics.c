@@ -91,11 +91,13 @@ void tree_forward(const tree *t, tree_work *w, const double *q, const double *v,
 
 int tree_touching(const tree_work *w, double *force)
 {
+    int count = 0;
     *force = 0;
     for (int k = 0; k < w->touching; k++) {
         *force += w->touch[k].N;
+        count += w->touch[k].depth > 0;
     }
-    return w->touching;
+    return count;
 }
 
 int tree_singular(const tree *t, const tree_work *w)

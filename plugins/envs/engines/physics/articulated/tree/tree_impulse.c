@@ -105,6 +105,9 @@ static void choose(tree_work *w)
     impulse_problem *p = w->impulse;
     p->contacts = 0;
     for (int j = 0; j < w->touching; j++) {
+        if (!(w->touch[j].depth > 0)) {
+            continue;
+        }
         if (p->contacts < p->most) {
             w->pressed[p->contacts++] = j;
             continue;

@@ -100,12 +100,12 @@ typedef struct touch {
     tree_bend bend;         /* ball: derivatives of the distance */
     double axis[3];         /* rim: axis of the cylinder, outwards */
     double ends[4][3], end[4][3], reach,
-        side;                        /* edges: ends in their links and in the world, sum of the radii,
+        side;  /* edges: ends in their links and in the world, sum of the radii,
                                                 * sign of the normal against d1 x d2 */
-    int fades;                       /* edges: the depth fades towards the ends */
-    double slip[3], speed, approach; /* compliant law */
-    double D[3][3];                  /* impulses: normal and two tangents */
-    int bounces, corrected;          /* impulses: restitution acts; the depth is corrected */
+    int fades; /* edges: the depth fades towards the ends */
+    double press, slope, slip[3], speed, approach; /* compliant law; ramp of the depth and its slope */
+    double D[3][3];                                /* impulses: normal and two tangents */
+    int bounces, corrected;                        /* impulses: restitution acts; the depth is corrected */
     double depth_dot, n_dot[3], x_dot[3], D_dot[3][3]; /* along the direction of a tangent */
 } touch;
 

@@ -64,7 +64,7 @@ static void press_ball(touch *out, const double R[9], double distance)
 static void find_ball(const tree *t, tree_work *w, const tree_contact *c, const placed *b)
 {
     const tree_shape *a = &t->shape[c->first];
-    double x[3], r[3], y[3], reach = tree_reach(b->s) + c->radius;
+    double x[3], r[3], y[3], reach = tree_reach(b->s) + c->radius + t->margin;
     tree_point_of(t, w, a->link, c->at, x);
     for (int i = 0; i < 3; i++) {
         r[i] = x[i] - b->x[i];
@@ -74,8 +74,8 @@ static void find_ball(const tree *t, tree_work *w, const tree_contact *c, const 
     }
     touch *out = take(t, w, c, TOUCH_BALL, a, b->s);
     mat3_tapply(b->R, r, y);
-    double distance = out ? tree_distance(b->s, y, c->radius, &out->bend) : HUGE_VAL;
-    if (distance < c->radius) {
+    double distance = out ? tree_distance(b->s, y, c->radius + t->margin, &out->bend) : HUGE_VAL;
+    if (distance < c->radius + t->margin) {
         out->radius = c->radius;
         memcpy(out->at, c->at, sizeof out->at);
         memcpy(out->c, x, sizeof x);
@@ -220,7 +220,7 @@ static void find_rim(const tree *t, tree_work *w, const tree_contact *c, const p
         out->x[i] = out->c[i] + out->radius / length * m[i];
         out->depth -= out->n[i] * (out->x[i] - b->x[i]);
     }
-    w->touching += out->depth > 0;
+    w->touching += out->depth > -t->margin;
 }
 
 static void rim_bar(const tree *t, tree_work *w, const touch *c, double depth_bar, const double x_bar[3],
@@ -588,7 +588,7 @@ static void find_boxes(const tree *t, tree_work *w, const tree_contact *c, const
 /* ---- all contacts ---- */
 
 /* Whether two solids may touch, by the balls around them. */
-static int near(const placed *a, const placed *b)
+static int near(const placed *a, const placed *b, double margin)
 {
     double ra = tree_reach(a->s), rb = tree_reach(b->s), r[3];
     for (int i = 0; i < 3; i++) {
@@ -600,9 +600,9 @@ static int near(const placed *a, const placed *b)
         for (int i = 0; i < 3; i++) {
             height += side * r[i] * flat->R[3 * i + 2];
         }
-        return flat->s->form == TREE_TERRAIN || height < (isinf(ra) ? rb : ra);
+        return flat->s->form == TREE_TERRAIN || height < (isinf(ra) ? rb : ra) + margin;
     }
-    return vec3_dot(r, r) < (ra + rb) * (ra + rb);
+    return vec3_dot(r, r) < (ra + rb + margin) * (ra + rb + margin);
 }
 
 void tree_touch_find(const tree *t, tree_work *w)
@@ -614,7 +614,7 @@ void tree_touch_find(const tree *t, tree_work *w)
         int end = k + head->group;
         place(t, w, head->first, &a);
         place(t, w, head->second, &b);
-        if (!near(&a, &b)) {
+        if (!near(&a, &b, t->margin)) {
             k = end;
             continue;
         }

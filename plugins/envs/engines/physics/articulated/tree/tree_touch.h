@@ -6,7 +6,8 @@
 
 #include "engines/physics/articulated/tree/tree_state.h"
 
-/* Fills w->touch with the contacts of positive depth of the last placement. */
+/* Fills w->touch with the contacts of the last placement whose depth is above 0, or above -t->margin for
+ * balls and rims. */
 void tree_touch_find(const tree *t, tree_work *w);
 
 /* Adds the derivatives by the poses and lengths, given those by the depth, the normal and the point. */
