@@ -258,6 +258,35 @@ marker 18 "markers are compared as points" 's/^compare.*/compare = centre/'
 marker 19 "the recording has 2 rows, and 3 states are compared" 's/^frames = 2/frames = 3/'
 marker 19 "$PWD/none.csv" 's/^file.*/file = none.csv/'
 marker 12 "markers need a section [target]" '/^.target/,/^scale/d'
+# Hooke's law: 0.4 N at the end of a rod of 1 m x 0.04 m^2 of 10 kPa make it 1 mm longer.
+cat > pull.ini <<'END'
+[scene]
+gravity = 0 0 0
+duration = 4
+[material]
+youngs_modulus = 1e4
+poisson_ratio = 0
+damping = 100
+density = 100
+[body rod]
+shape = box
+size = 1 0.2 0.2
+cells = 10 2 2
+[hold left]
+box = -1 -1 -1 -0.49 1 1
+[force right]
+box = 0.49 -1 -1 1 1 1
+force = variable 0..10 start 0
+move = x
+[target rod]
+shift = 0.001 0 0
+[loss]
+compare = centre
+box = 0.49 -1 -1 1 1 1
+END
+good "a rod under a force" eval --env soft --set env.scene=pull.ini --x 0.4
+grep -q '^loss .*e-1[12]$' out
+result $? "youngs_modulus is that of Hooke's law"
 good "without a file there is a soft body" eval --env soft --x start
 
 # ---- dshost new scene, dshost scene ----

@@ -377,6 +377,35 @@ static void put_version_4(bytes *b)
     put_text(b, "\n$EndElements\n");
 }
 
+/* The group of a tetrahedron: its first tag, the number of its volume, its attribute. */
+static void tetrahedra_have_groups(void **state)
+{
+    static const struct {
+        parser parse;
+        const char *text;
+        int32_t want[2];
+    } cases[] = {
+        {fem_parse_gmsh,
+         MSH2 NODES2
+         "$Elements\n3\n1 2 2 9 9 10 20 30\n2 4 2 3 8 10 20 30 5\n3 4 0 10 30 20 5\n$EndElements\n",
+         {3, 0}},
+        {fem_parse_gmsh,
+         MSH4 NODES4 "$Elements\n2 2 1 2\n3 6 4 1\n1 1 2 3 9\n3 -2 4 1\n2 1 3 2 9\n$EndElements\n",
+         {6, -2}},
+        {parse_tetgen, NODE "====\n2 4 1\n1 1 2 3 4 -5\n2 1 3 2 4 12 7\n", {-5, 12}},
+        {parse_tetgen, NODE "====\n2 10 1\n1 1 2 3 4 1 1 1 1 1 1 8\n2 1 3 2 4 1 1 1 1 1 1 0.5\n", {8, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fem_mesh m;
+        char error[FEM_READ_ERROR];
+        if (cases[i].parse(&m, cases[i].text, strlen(cases[i].text), "a", error) != 0) {
+            fail_msg("case %zu: %s", i, error);
+        }
+        assert_true(m.tets == 2 && m.group[0] == cases[i].want[0] && m.group[1] == cases[i].want[1]);
+        fem_mesh_free(&m);
+    }
+}
+
 /* Both versions in both byte orders; a truncated file gives one line. */
 static void binary_files_become_meshes(void **state)
 {
@@ -390,6 +419,7 @@ static void binary_files_become_meshes(void **state)
         }
         assert_true(m.points == 4 && m.triangles == 2 && m.tets == 1);
         assert_true(fabs(fem_mesh_area(&m) - 1) < 1e-15 && fabs(fem_mesh_volume(&m) - 1.0 / 6) < 1e-15);
+        assert_int_equal(m.group[0], i < 2 ? 7 : 1);
         fem_mesh_free(&m);
         const size_t least = b.size - strlen("\n$EndElements\n");
         for (size_t size = 0; size <= least; size++) {
@@ -467,4 +497,5 @@ static void bad_files_are_told_with_their_line(void **state)
 
 RUN_TESTS(solids_have_their_counts, the_sphere_is_round, surfaces_have_their_counts, the_gear_is_centred,
           flat_meshes_have_their_counts, edges_know_their_angle, turned_tetrahedra_are_turned_back,
-          files_become_meshes, binary_files_become_meshes, bad_files_are_told_with_their_line)
+          files_become_meshes, tetrahedra_have_groups, binary_files_become_meshes,
+          bad_files_are_told_with_their_line)
