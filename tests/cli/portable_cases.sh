@@ -28,6 +28,7 @@ portable_cases() {
 	echo "analytic alphaorder 60"
 	echo "analytic cem 240 opt.samples=40"
 	echo "analytic mppi 100"
+	echo "planar_hand ilqr 12 env.contact=smooth"
 	echo "analytic racer 200 env.function=rugged env.dim=5"
 	echo "analytic rand 40 env.function=bbob_f15"
 	echo "cartpole_gym nlopt 20"

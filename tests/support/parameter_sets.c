@@ -293,6 +293,7 @@ const scene scenes[] = {
     {.id = "ball_wall"},
     {.id = "pusher1d"},
     {.id = "hydro2d"},
+    STEPS("planar_hand"),
     STEPS("push"),
     STEPS("push_far"),
     STEPS("friction"),

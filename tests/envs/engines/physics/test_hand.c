@@ -287,6 +287,22 @@ static void sharp_is_hard(void **state)
     }
 }
 
+/* A disc whose centre lies on the axis of a link has no normal: the step fails instead of giving numbers. */
+static void no_normal_no_step(void **state)
+{
+    for (int k = 0; k < 2; k++) {
+        const hand h = usual(0.5, k == 0 ? 0 : 1e3);
+        double q[HAND_STATES] = {0, 0, 0, 0, 0, 2, 1}, next[HAND_STATES], force[HAND_LINKS];
+        const double u[HAND_CONTROLS] = {0};
+        assert_int_equal(hand_step(&h, q, u, next, force), 0);
+        for (int i = 0; i < HAND_STATES; i++) {
+            assert_true(isnan(next[i]));
+        }
+        q[1] = 0.5;
+        assert_int_equal(hand_step(&h, q, u, next, force), 1);
+    }
+}
+
 /* J of the gap of link l, by differences, and g = J Q^-1 J', the displacement of the gap per impulse. */
 static double compliance(const hand *h, const double *q, int l, double *J, double *per_impulse)
 {
@@ -374,4 +390,4 @@ static void smooth_is_the_mean_under_noise(void **state)
 }
 
 RUN_TESTS(hard_is_the_complementarity_problem, smooth_satisfies_its_condition, derivatives_are_slopes,
-          sharp_is_hard, smooth_is_the_mean_under_noise)
+          sharp_is_hard, no_normal_no_step, smooth_is_the_mean_under_noise)

@@ -136,6 +136,9 @@ static int solve_hard(const contact_program *p, const double *margin, contact_so
                 acts |= out->act[a] == i;
             }
             const double s = out->s[i] - margin[i];
+            if (isnan(s)) {
+                return 0;
+            }
             if (!acts && s < -TOLERANCE && (worst < 0 || s < out->s[worst] - margin[worst])) {
                 worst = i;
             }

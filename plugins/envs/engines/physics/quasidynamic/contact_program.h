@@ -35,7 +35,8 @@ typedef struct contact_solution {
 
 /* Solves the program. Hard: by the dual active-set method of D. Goldfarb and A. Idnani (Mathematical
  * Programming 27, 1983), exact up to rounding. Smooth: by Newton's method from a hard solution with a margin.
- * Returns 0 where no displacement satisfies the rows, as when a body is wedged in. */
+ * Returns 0 where no displacement satisfies the rows, as when a body is wedged in, and where they are not
+ * numbers. */
 int contact_program_solve(const contact_program *p, contact_solution *out);
 
 /* Derivatives by b, J and gap of a function of the solution, from those by d (n values). Hard: with the rows

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SMALLEST 1e-9 /* m: nearest that the centre of the disc comes to the axis of a link */
+
 typedef struct touch {
     int finger, second; /* second: link 2 */
     double a[2], b[2], joint[2], share, far, gap, n[2], z[2];
@@ -45,6 +47,9 @@ static touch touch_of(const hand *h, const double *q, int l)
     t.share = fmin(fmax(along / (length * length), 0), 1);
     const double p[2] = {t.a[0] + t.share * e[0], t.a[1] + t.share * e[1]};
     t.far = hypot(q[0] - p[0], q[1] - p[1]);
+    if (t.far < SMALLEST) {
+        t.far = NAN; /* no normal: the step fails */
+    }
     for (int k = 0; k < 2; k++) {
         t.n[k] = (q[k] - p[k]) / t.far;
         t.z[k] = p[k] + h->thickness * t.n[k];
