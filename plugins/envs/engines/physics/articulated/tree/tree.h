@@ -187,6 +187,7 @@ int tree_draw_terrain(tree *t, tree_shape *s);
  *     capsules, cylinders, hulls, planes and terrain; capsules meet terrain along their axis too;
  *     edges of boxes and axes of capsules and cylinders meet each other; a cylinder lies on a plane;
  *     points of terrain meet boxes, cylinders and hulls.
+ * At most TREE_MOST_TOUCHES points touch at once, of which the deepest TREE_MOST_PRESSED have impulses.
  * Returns 0 without memory. */
 int tree_contacts(tree *t);
 /* Radius of a ball about the middle of a solid that holds it; HUGE_VAL for a plane and terrain. */

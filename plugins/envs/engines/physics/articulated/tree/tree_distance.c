@@ -181,8 +181,7 @@ static void corners_of(const tree_terrain *f, int column, int row, int which, do
 
 static int cell_of(double place, int count)
 {
-    int cell = (int)floor(place);
-    return cell < 0 ? 0 : cell > count - 2 ? count - 2 : cell;
+    return (int)clamp(floor(place), 0, count - 2);
 }
 
 static double from_terrain(const tree_terrain *f, const double y[3], double reach, tree_bend *out)

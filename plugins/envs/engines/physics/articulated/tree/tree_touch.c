@@ -94,6 +94,9 @@ static void find_peaks(const tree *t, tree_work *w, const tree_contact *c, const
         r[i] = a->x[i] - b->x[i];
     }
     mat3_tapply(b->R, r, middle);
+    if (!isfinite(middle[0] + middle[1])) { /* the motion diverged */
+        return;
+    }
     for (int k = 0; k < 2; k++) {
         double last = (k ? f->rows : f->columns) - 1, place = middle[k] / f->cell[k] + 0.5 * last;
         from[k] = (int)ceil(clamp(place - reach / f->cell[k], 0, last + 1));
