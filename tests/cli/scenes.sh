@@ -145,6 +145,12 @@ body "finger.msh:147: tetrahedron 1 has no volume" '147s/.*/1 4 2 1 1 1 2 3 4/'
 body "finger.msh:12: a coordinate is 'nan', not a finite number" '12s/ [^ ]*/ nan/'
 body "finger.msh:147: node 999 does not exist" '147s/[0-9]*$/999/'
 body "finger.msh:149: tetrahedron 3 has a face that two others already share" '148,149s/^\([0-9]*\).*/\1 4 2 1 1 1 2 6 50/'
+sed 's/^132$/133/; s/^1 [-0-9.]* [-0-9.]* [-0-9.]*$/1000 9 9 9\n&/' "$scenes/finger.msh" > finger.msh
+for f in $scenes/finger.ini finger.ini; do
+    "$dshost" eval --env soft --set "env.scene=$f" --set env.duration=0.05 --x start 2> err | grep '^loss'
+done > losses
+[ "$(uniq losses | wc -l)" -eq 1 ] && [ "$(wc -l < losses)" -eq 2 ]
+result $? "soft: a vertex without tetrahedra does not count"
 soft '^file' "the mesh has triangles only" "s|^file.*|file = $scenes/star.obj|"
 cp "$scenes/finger.msh" .
 good "gradients by weights and a modulus, in contact" eval --env soft --set env.scene=finger.ini --set env.duration=0.12 --x 5.1,2,2,1 --gradient --fd

@@ -248,7 +248,32 @@ static ds_status make_box(setup_reader *r, const scene_section *s, fem_mesh *mes
     return status;
 }
 
-/* A mesh from a file, times `scale`. Vertices that no tetrahedron uses are refused by the model. */
+/* Drops the vertices that no tetrahedron uses, such as the centres of arcs in Gmsh files; they have no mass. */
+static ds_status drop_unused(fem_mesh *mesh)
+{
+    uint32_t *to = calloc(mesh->points + 1, sizeof *to), count = 0;
+    if (to == NULL) {
+        return DS_E_NOMEM;
+    }
+    for (size_t i = 0; i < 4 * mesh->tets; i++) {
+        to[mesh->tet[i]] = 1;
+    }
+    for (size_t i = 0; i < mesh->points; i++) {
+        if (to[i]) {
+            memmove(mesh->point + 3 * (size_t)count, mesh->point + 3 * i, 3 * sizeof *mesh->point);
+            to[i] = count++;
+        }
+    }
+    for (size_t i = 0; i < 4 * mesh->tets; i++) {
+        mesh->tet[i] = to[mesh->tet[i]];
+    }
+    mesh->points = count;
+    mesh->triangles = 0; /* the surface follows from the tetrahedra */
+    free(to);
+    return DS_OK;
+}
+
+/* A mesh from a file, times `scale`. */
 static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mesh *mesh)
 {
     char why[FEM_READ_ERROR];
@@ -263,13 +288,16 @@ static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mes
     }
     if (failed) {
         scene_fail(r->f, s, "file", "%s", why);
-    } else if (mesh->tets == 0) {
+        return DS_OK;
+    }
+    if (mesh->tets == 0) {
         scene_fail(r->f, s, "file",
                    "the mesh has triangles only: a soft body needs tetrahedra, from Gmsh or TetGen");
     } else if (mesh->tets > MOST_TETS) {
         scene_fail(r->f, s, "file", "the mesh has %zu tetrahedra, more than %d: use a coarser one",
                    mesh->tets, MOST_TETS);
     }
+    const ds_status status = drop_unused(mesh);
     for (size_t i = 0; i < 3 * mesh->points; i++) {
         mesh->point[i] *= scale;
         if (fabs(mesh->point[i]) > setup_most_size) {
@@ -277,7 +305,7 @@ static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mes
                        setup_most_size);
         }
     }
-    return DS_OK;
+    return status;
 }
 
 static ds_status make_mesh(setup_reader *r, const scene_section *s, uint32_t shape, fem_mesh *mesh)
