@@ -121,6 +121,14 @@ draw() {
 		"$dshost" picture --best "$work/$name" > "$work/$name.txt"
 		small "$work/$name/best.png" 1100 128
 		;;
+	press)
+		run --env particles --set env.scene="$images/../../examples/scenes/press.ini" --opt racer --seed 1 --budget 100
+		episode --x "$work/press"
+		;;
+	letter-scene)
+		"$dshost" scene "$images/../../examples/scenes/letter.ini" -o "$work/$name.png" > "$work/$name.txt"
+		small "$work/$name.png" 760 96
+		;;
 	fluid) episode --env fluid --x 0,-0.62,0.7,0,0,0,0,0.6,0,0.6 ;;
 	drape)
 		run --env cloth --set "env.scene=$images/../../examples/scenes/drape.ini" --opt racer --budget 100

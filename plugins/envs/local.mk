@@ -119,8 +119,12 @@ env_engine_libs += %D%/engines/physics/cloth/libspringsscene.la
 	%D%/engines/physics/mpm/env/env_params.c \
 	%D%/engines/physics/mpm/env/episode.c \
 	%D%/engines/physics/mpm/env/episode.h \
+	%D%/engines/physics/mpm/env/ladle.c \
+	%D%/engines/physics/mpm/env/ladle.h \
 	%D%/engines/physics/mpm/env/stepwise.c \
 	%D%/engines/physics/mpm/env/stepwise.h \
+	%D%/engines/physics/mpm/env/terms.c \
+	%D%/engines/physics/mpm/env/terms.h \
 	%D%/engines/physics/mpm/fast/engine.c \
 	%D%/engines/physics/mpm/fast/engine.h \
 	%D%/engines/physics/mpm/fast/engine_internal.h \

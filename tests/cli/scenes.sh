@@ -20,7 +20,7 @@ same() {
     result $? "$task: the scene file is the task"
 }
 # shellcheck disable=SC2046
-for t in torus rope assembly $(all chopsticks move pinch rollingpin table triplemove writer); do
+for t in torus rope assembly fluid $(all chopsticks move pinch rollingpin table triplemove writer); do
     same "$t" particles --set env.preset=small
 done
 
@@ -68,20 +68,20 @@ wrong ":1" "a control character" '1s/.*/\x02/'
 # face TEXT EDIT: the stamp's mesh changed by a sed command is refused.
 mesh() {
     sed "$2" "$scenes/star.obj" > star.obj
-    run "$dshost" eval --env particles --set env.scene=press.ini --set env.preset=small
-    [ "$status" -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q "press.ini:[0-9]*: " err && grep -qF -- "$1" err
+    run "$dshost" eval --env particles --set env.scene=letter.ini --set env.preset=small
+    [ "$status" -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q "letter.ini:[0-9]*: " err && grep -qF -- "$1" err
     passed=$?
     [ "$passed" -eq 0 ] || echo "#   exit status $status, expected 3 with '$1'"
     result "$passed" "mesh: $1"
 }
-cp "$scenes/press.ini" "$scenes/letter.obj" .
+cp "$scenes/letter.ini" "$scenes/letter.obj" .
 mesh "the surface has a hole: only face" '$d'
 mesh "disagree about inside and outside" '$s/f \([0-9]*\) \([0-9]*\)/f \2 \1/; $s/ \([0-9]*\) \([0-9]*\)$/ \2 \1/'
 mesh "the surface is inside out" 's/^f \([0-9]*\) \([0-9]*\) \([0-9]*\)$/f \3 \2 \1/; s/^f \([0-9]*\) \([0-9]*\) \([0-9]*\) \([0-9]*\)$/f \4 \3 \2 \1/'
 mesh "has no area" 's/^\(v [^ ]*\) [^ ]*/\1 0/'
 mesh "a coordinate is 'nan', not a finite number" 's/^v 0 -0.2/v nan -0.2/'
 cp "$scenes/star.obj" star.obj
-good "gradients by actions and constants, in contact" eval --env particles --set env.scene=press.ini --set env.preset=small \
+good "gradients by actions and constants, in contact" eval --env particles --set env.scene=letter.ini --set env.preset=small \
     --set env.segments=2 --set "env.tool_start=0.5 0.24 0.5 1 0 0 0" --x 0.1,-0.8,0.1,0.2,-0.5,-0.1,3.6,60 --gradient --fd
 has "gradient agrees with differences in 8 of 8 components" "they agree with differences"
 has "dough.youngs_modulus [log10 Pa]" "variables have the names of the file"
@@ -294,6 +294,92 @@ good "a rod under a force" eval --env soft --set env.scene=pull.ini --x 0.4
 grep -q '^loss .*e-1[12]$' out
 result $? "youngs_modulus is that of Hooke's law"
 good "without a file there is a soft body" eval --env soft --x start
+# ---- terms of the loss, velocities, motion between segments, a space of its own ----
+cat > terms.ini << 'END'
+[scene]
+gravity = 0 -1 0
+[material dough]
+youngs_modulus = 3000
+[body lump]
+shape = box
+material = dough
+center = 0.5 0.06 0.5
+size = 0.2 0.12 0.2
+count = 2000
+[body other]
+shape = sphere
+material = dough
+center = 0.75 0.07 0.5
+radius = 0.06
+count = 800
+[tool ball]
+shape = sphere
+radius = 0.06
+position = 0.5 0.19 0.5
+speed = 8
+[tool wall]
+shape = box
+size = 0.02 0.1 0.2
+position = 0.64 0.05 0.5
+move = none
+[target lump]
+shift = 0.05 0 0
+[actions]
+control = velocity
+motion = spline
+segments = 4
+steps = 8
+[loss]
+states = step_sum
+[loss place]
+term = region
+body = lump
+shape = torus
+radius = 0.08
+tube = 0.02
+position = 0.55 0.03 0.52
+weight = 30
+[loss near]
+term = center
+body = lump
+tool = ball
+along = xz
+weight = 0.5
+[loss low]
+term = height
+body = lump
+below = 0.055
+weight = 3
+END
+good "all terms, splines" eval --env particles --set env.scene=terms.ini --set env.preset=small --x random:2 --gradient --fd
+has "gradient agrees with differences in 12 of 12 components" "they agree with differences"
+has "ball.vx.0 [m/s]" "velocities"
+sed 's/motion = spline/motion = lines/; /^.target/,/^shift/d' terms.ini > lines.ini
+good "without a target, along lines" eval --env particles --set env.scene=lines.ini --set env.preset=small --x random:5 --gradient --fd
+has "gradient agrees with differences in 12 of 12 components" "they agree, too"
+# refused LINE TEXT EDIT: a scene changed by a sed command
+refused() {
+    sed "$3" terms.ini > own.ini
+    bad 3 "own.ini:$(grep -n "$1" own.ini | head -n 1 | cut -d: -f1): $2" scene own.ini --set env.preset=small
+}
+refused '^position = 0.5 0.08' "tool ball begins 0.0" 's/^position = 0.5 0.19 0.5/position = 0.5 0.08 0.5/'
+sed 's/^position = 0.5 0.19 0.5/position = 0.5 0.08 0.5/; s/^radius = 0.06$/&\ninside = yes/' terms.ini |
+    sed '/^.body other/,/^count/{/^inside/d}' > own.ini
+good "which the scene can allow" eval --env particles --set env.scene=own.ini --set env.preset=small --x start
+refused '^count' "count = 10000000 is out of range: use a value from 1 to 1000000" 's/^count = 2000/count = 10000000/'
+refused '^.loss low' "a term 'height' needs either above or below" '/^below/d'
+refused '^.loss near' "a term 'center' needs either position or tool" '/^tool/d'
+refused '^tool' "section [tool bell] is missing" 's/^tool = ball/tool = bell/'
+refused '^along' "along = up: expected some of the axes" 's/^along = xz/along = up/'
+refused '^.loss place' "the key 'body' must name one" '/^.loss place/,/^shape/{/^body/d}'
+refused '^shape = ladle' "a region is a sphere" 's/^shape = torus/shape = ladle/'
+refused '^term = centre' "term = 'centre': expected one of center, height, region; did you mean 'center'?" 's/^term = center/term = centre/'
+sed 's/^dt.*/dt = 0.003/' "$scenes/fluid.ini" > own.ini
+bad 3 "own.ini:$(grep -n ^dt own.ini | cut -d: -f1): a step of 0.02 s must hold a whole number of time steps" scene own.ini
+sed 's/^spacing = 0.02/spacing = 0.021/' "$scenes/fluid.ini" > own.ini
+bad 3 "use a whole number of them" scene own.ini
+{ cat "$scenes/fluid.ini"; printf '[target cube]\nshift = 0 0.1 0\n'; } > own.ini
+bad 3 "a target is a density of the unit cube" scene own.ini
 
 # ---- dshost new scene, dshost scene ----
 mkdir -p new
@@ -305,7 +391,7 @@ for f in new/mine $scenes/torus; do
 done | uniq | wc -l | grep -qx 1
 result $? "and it runs at once"
 bad 6 "new/mine.ini already exists" new scene mine --from torus --out new/mine.ini
-good "a scene with meshes" new scene stamp --out new/stamp.ini
+good "a scene with meshes" new scene stamp --from letter --out new/stamp.ini
 [ -s new/star.obj ] && [ -s new/letter.obj ]
 result $? "brings its meshes"
 good "a scene is checked and drawn" scene new/stamp.ini --set env.preset=small -o stamp.png

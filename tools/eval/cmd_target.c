@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_target.c - `dshost target WHAT -o FILE.npy`: the density of a mesh, of points, or of the material at the
- * end of an episode, as a target of scenes and plasticine tasks.
+/* cmd_target.c - `dshost target WHAT -o FILE.npy`: the density of a mesh, of points, or of the material at
+ * the end of an episode, as a target of scenes and plasticine tasks.
  *
  * Masses of the nodes of a grid over the unit cube, by the quadratic B-splines of the material point method
  * (C. Jiang et al., "The material point method for simulating continuum materials", SIGGRAPH 2016 courses,

@@ -3,6 +3,7 @@
  * the ladle in the segments of an episode. */
 #include "engines/kit/bundled.h"
 #include "engines/physics/mpm/env/env.h"
+#include "engines/physics/mpm/env/ladle.h"
 #include "engines/physics/mpm/env/stepwise.h"
 
 #include <string.h>
@@ -11,7 +12,6 @@ enum { SYRUP, CUBE };                               /* bodies of the simulation,
 enum { DRAWN_LADLE = 2, DRAWN_HANDLE, DRAWN_TANK }; /* the other drawn bodies */
 enum { N_OBS = 14 };
 enum { SIGN_CORRECTED, SIGN_PRINTED };
-enum { RINGS = 25, SECTORS = 48 }; /* rings and columns of the drawn ladle */
 
 static const double tank[3] = {0.4, 0.5, 0.4}; /* inner size; the walls are higher than what is drawn */
 static const double rim = 0.2;                 /* of the tank in the paper; the cube must get above it */
@@ -62,8 +62,8 @@ typedef struct fluid {
     uint32_t first[2], count[2]; /* particles of syrup and cube */
     double *positions;           /* [steps + 1][particles][3], if a scene is wanted */
     double (*ladle)[3];          /* [steps + 1] */
-    double ladle_mesh[RINGS * SECTORS][3];
-    uint32_t triangles[(RINGS - 1) * SECTORS * 6];
+    double ladle_mesh[MPM_LADLE_POINTS][3];
+    uint32_t triangles[MPM_LADLE_INDICES];
 } fluid;
 
 /* ---- the scene ---- */
@@ -254,38 +254,6 @@ static void release_fluid(void *self)
 
 /* ---- scene ---- */
 
-/* The shell revolved about y: from the middle outside over the rim to the middle inside. */
-static void make_ladle_mesh(fluid *e)
-{
-    const double radius = e->scene.tools[0].size[0], half = e->scene.tools[0].size[1], pi = acos(-1.0);
-    uint32_t *t = e->triangles;
-    for (int r = 0; r < RINGS; r++) {
-        double at = 10.0 * r / (RINGS - 1) - 5.0; /* -5 .. -1 outside, 1 .. 5 inside */
-        double side = at < 0.0 ? 1.0 : -1.0;
-        double turn = 0.5 * pi * (5.0 - fabs(at)) / 4.0, lip = 0.5 * pi * (1.0 + at);
-        double own = radius + side * half;
-        double x = fmax(own * sin(turn), 1e-4), y = -own * cos(turn);
-        if (fabs(at) < 1.0) {
-            x = radius + half * cos(lip);
-            y = half * sin(lip);
-        }
-        for (int s = 0; s < SECTORS; s++) {
-            double *v = e->ladle_mesh[r * SECTORS + s];
-            v[0] = x * cos(2.0 * pi * s / SECTORS);
-            v[1] = y;
-            v[2] = x * sin(2.0 * pi * s / SECTORS);
-        }
-    }
-    for (uint32_t r = 0; r + 1 < RINGS; r++) {
-        for (uint32_t s = 0; s < SECTORS; s++) {
-            uint32_t a = r * SECTORS + s, b = r * SECTORS + (s + 1) % SECTORS;
-            const uint32_t quad[6] = {a, a + SECTORS, b, b, a + SECTORS, b + SECTORS};
-            memcpy(t, quad, sizeof quad);
-            t += 6;
-        }
-    }
-}
-
 static const uint32_t tank_edges[24] = {0, 1, 1, 3, 3, 2, 2, 0, 4, 5, 5, 7,
                                         7, 6, 6, 4, 0, 4, 1, 5, 2, 6, 3, 7};
 
@@ -296,7 +264,7 @@ static void place_fluid(const void *self, uint64_t k, uint64_t b, double *out)
         const double *x = e->positions + 3 * (k * e->episode.sim.n_particles + e->first[b]);
         memcpy(out, x, 3 * (size_t)e->count[b] * sizeof *out);
     } else if (b == DRAWN_LADLE) {
-        for (size_t v = 0; v < RINGS * SECTORS; v++) {
+        for (size_t v = 0; v < MPM_LADLE_POINTS; v++) {
             for (size_t d = 0; d < 3; d++) {
                 out[3 * v + d] = e->ladle[k][d] + e->ladle_mesh[v][d];
             }
@@ -331,7 +299,7 @@ static void bodies_of_fluid(void *self, ds_scene_kit *s)
                       (double[4]){0.0065, 0, 0, 0});
     ds_scene_kit_at(s, SYRUP)->variety = 2; /* golden, and red */
     ds_scene_kit_at(s, CUBE)->variety = 3;
-    ds_scene_kit_body(s, "ladle", DS_BODY_MESH, DS_ROLE_TOOL, RINGS * SECTORS, (double[4]){0, 0, 0, 0});
+    ds_scene_kit_body(s, "ladle", DS_BODY_MESH, DS_ROLE_TOOL, MPM_LADLE_POINTS, (double[4]){0, 0, 0, 0});
     ds_scene_kit_at(s, DRAWN_LADLE)->index = e->triangles;
     ds_scene_kit_at(s, DRAWN_LADLE)->index_count = sizeof e->triangles / sizeof e->triangles[0];
     ds_scene_kit_body(s, "handle", DS_BODY_CAPSULE, DS_ROLE_TOOL, 1, (double[4]){0.006, 0.12, 0, 0});
@@ -344,7 +312,7 @@ static void bodies_of_fluid(void *self, ds_scene_kit *s)
         s->info.box[3 + d] = d == 1 ? seen_height : tank[d];
     }
     s->info.ground = 0.0;
-    make_ladle_mesh(e);
+    mpm_ladle_mesh(e->scene.tools[0].size[0], e->scene.tools[0].size[1], e->ladle_mesh[0], e->triangles);
 }
 
 /* The metrics of one frame, and the positions to draw. */

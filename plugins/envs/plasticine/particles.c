@@ -40,6 +40,7 @@ static ds_status read_setup(particles *p, ds_param_reader *in)
     enum { USUAL_COUNT = 100000 };
     mpm_filling filling = {.path = ds_param_text(in, "fill"), .center = {0.5, 0.0, 0.5}};
     const char *path = ds_param_text(in, "scene");
+    const bool is_small = ds_param_int(in, "preset") == MPM_PRESET_SMALL;
     filling.scale = ds_param_real(in, "fill_scale");
     ds_param_values(in, "fill_center", 3, filling.center);
     filling.count = (uint32_t)ds_param_int(in, "particles");
@@ -53,8 +54,8 @@ static ds_status read_setup(particles *p, ds_param_reader *in)
     if (filling.path[0]) {
         return mpm_setup_fill(&p->setup, &filling, in->host);
     }
-    scene_file *file =
-        path[0] ? scene_file_read(path) : scene_file_parse(own_scene, strlen(own_scene), "own scene", "");
+    scene_file *file = path[0] ? mpm_setup_file(path, is_small)
+                               : scene_file_parse(own_scene, strlen(own_scene), "own scene", "");
     return mpm_setup_read(&p->setup, file, in->host);
 }
 

@@ -265,12 +265,26 @@ static void name_constant(const mpm_variable *v, ds_env_variable *out)
     ds_env_variable_put(out->unit, v->log ? "log10 %s" : "%s", unit);
 }
 
+/* The tool that variable i moves, and which of its components. */
+static const mpm_tool *tool_of(const mpm_env *env, uint64_t i, uint32_t *c)
+{
+    const mpm_tool *tool = env->scene.tools;
+    *c = (uint32_t)(i % env->episode.action_dim);
+    while (*c >= tool->action_dim) {
+        *c -= (tool++)->action_dim;
+    }
+    return tool;
+}
+
 void mpm_env_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const mpm_env *env = self;
     const uint32_t dim = mpm_episode_dim(&env->episode);
-    *lower = -1.0;
-    *upper = 1.0;
+    uint32_t c = 0;
+    const mpm_tool *tool = i < dim ? tool_of(env, i, &c) : NULL;
+    const double limit = tool && tool->limit[c] > 0.0 ? tool->limit[c] : 1.0;
+    *lower = -limit;
+    *upper = limit;
     *start = 0.0;
     if (i >= dim) {
         const mpm_variable *v = &env->task->variables[i - dim];
@@ -288,14 +302,17 @@ void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out)
         name_constant(&env->task->variables[i - mpm_episode_dim(&env->episode)], out);
         return;
     }
-    uint32_t dim = env->episode.action_dim, k = (uint32_t)(i % dim), t = 0;
-    while (k >= scene->tools[t].action_dim) {
-        k -= scene->tools[t++].action_dim;
-    }
-    const mpm_tool *tool = &scene->tools[t];
+    uint32_t k = 0;
+    const mpm_tool *tool = tool_of(env, i, &k);
+    const uint32_t t = (uint32_t)(tool - scene->tools), segment = (uint32_t)(i / env->episode.action_dim);
     const component *c = tool->shape == MPM_ROLLING_PIN ? &rolls[k] : &moves[k];
     name_tool(scene, t, env->task->tool_names[t], out->group);
-    ds_env_variable_put(out->name, "%.20s.%s.%u", out->group, c->name, (unsigned)(i / dim));
+    if (env->task->velocity) {
+        ds_env_variable_put(out->name, "%.20s.v%s.%u", out->group, c->name, segment);
+        ds_env_variable_put(out->unit, "%.*s/s", (int)strcspn(c->unit, "/"), c->unit);
+        return;
+    }
+    ds_env_variable_put(out->name, "%.20s.%s.%u", out->group, c->name, segment);
     ds_env_variable_unit(out, tool->scale[k], c->unit);
 }
 
@@ -321,9 +338,21 @@ static size_t cells_of(const mpm_env *env)
     return n * n * n;
 }
 
+/* Scenes whose loss has terms only have no target. */
+static bool has_target(const mpm_env *env)
+{
+    return env->episode.objective.target != NULL;
+}
+
+/* The number of the target, and of the first outline. */
 static uint64_t target_of(const mpm_env *env)
 {
     return (uint64_t)env->scene.n_bodies + env->scene.n_tools;
+}
+
+static uint64_t outlines_of(const mpm_env *env)
+{
+    return target_of(env) + has_target(env);
 }
 
 /* Points spread like the target's mass, in the cells of the nodes. */
@@ -361,7 +390,8 @@ static bool reserve(mpm_env *env)
     if (!env->poses) {
         env->poses = ds_memory_take(&env->kit.memory, frames * (env->scene.n_tools + 1), sizeof(mpm_pose));
     }
-    return env->positions && env->poses && (env->target_points || make_target_points(env));
+    return env->positions && env->poses &&
+           (!has_target(env) || env->target_points || make_target_points(env));
 }
 
 static void keep_step(void *context, uint32_t step, const mpm_particle *particles, const mpm_pose *poses,
@@ -374,6 +404,11 @@ static void keep_step(void *context, uint32_t step, const mpm_particle *particle
         memcpy(x + 3 * p, particles[p].x, sizeof particles[p].x);
     }
     memcpy(env->poses + step * (size_t)env->scene.n_tools, poses, env->scene.n_tools * sizeof(mpm_pose));
+    mpm_measure own = {NAN, NAN, NAN, NAN, NAN, {0.0}, NAN, NAN};
+    for (size_t p = 0; !m && p < count; p++) {
+        vec3_add_scaled(own.com, 1.0 / (double)count, particles[p].x);
+    }
+    m = m ? m : &own; /* without a target */
     const double values[] = {m->density, m->sdf,    m->contact_soft, m->contact_hard, m->iou,
                              m->com[0],  m->com[1], m->com[2],       m->sum_sq,       m->det_f_mean};
     ds_scene_kit_measured(&env->kit.scene, step, values);
@@ -438,6 +473,9 @@ static void half_extent(const mpm_tool *tool, const double rotation[4], double o
         case MPM_SPHERE:
             out[d] = s[0];
             break;
+        case MPM_LADLE:
+            out[d] = s[0] + s[1];
+            break;
         case MPM_CYLINDER:
             out[d] = s[0] * across + s[1] * along;
             break;
@@ -474,7 +512,7 @@ static void set_box(mpm_env *env)
     for (size_t p = 0; p < s->info.frames * env->episode.sim.n_particles; p++) {
         widen(s->info.box, env->positions + 3 * p, no_margin);
     }
-    for (size_t p = 0; p < s->body[target_of(env)].count; p++) {
+    for (size_t p = 0; has_target(env) && p < s->body[target_of(env)].count; p++) {
         widen(s->info.box, env->target_points + 3 * p, no_margin);
     }
     for (size_t p = 0; p < s->info.frames * env->scene.n_tools; p++) {
@@ -638,7 +676,7 @@ static void add_tool(ds_scene_kit *s, const char *name, const mpm_tool *tool)
     /* the tool stores half the height of a cylinder */
     const double size[4] = {tool->size[0], (tool->shape == MPM_CYLINDER ? 2.0 : 1.0) * tool->size[1],
                             tool->size[2], 0.0};
-    if (tool->shape == MPM_MESH) {
+    if (tool->mesh) {
         const double edge[4] = {0.0};
         ds_scene_body *body = ds_scene_kit_at(
             s, ds_scene_kit_body(s, name, DS_BODY_MESH, tool->action_dim > 0 ? DS_ROLE_TOOL : DS_ROLE_FIXED,
@@ -700,7 +738,10 @@ void mpm_env_bodies(void *self, ds_scene_kit *s)
                  &env->scene.tools[t]);
         ds_scene_kit_at(s, env->scene.n_bodies + t)->variety = t;
     }
-    ds_scene_kit_body(s, "target", DS_BODY_POINTS, DS_ROLE_TARGET, 0, size); /* counted when it is created */
+    if (has_target(env)) {
+        ds_scene_kit_body(s, "target", DS_BODY_POINTS, DS_ROLE_TARGET, 0,
+                          size); /* counted when it is created */
+    }
     add_outlines(env, s);
     s->info.ground = 0.0;
 }
@@ -718,8 +759,8 @@ void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const mpm_env *env = self;
     const ds_scene_kit *s = &env->kit.scene;
-    if (b > target_of(env)) {
-        put_outline(env, b - target_of(env) - 1, out);
+    if (b >= outlines_of(env)) {
+        put_outline(env, b - outlines_of(env), out);
     } else if (b == target_of(env)) {
         memcpy(out, env->target_points, s->body[b].count * 3 * sizeof(double));
     } else if (b < env->scene.n_bodies) {
@@ -730,7 +771,7 @@ void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
         memcpy(out, env->positions + 3 * first, s->body[b].count * 3 * sizeof(double));
     } else {
         uint64_t t = b - env->scene.n_bodies;
-        if (env->scene.tools[t].shape == MPM_MESH) {
+        if (env->scene.tools[t].mesh) {
             put_mesh(env->scene.tools[t].mesh, &env->poses[k * env->scene.n_tools + t], out);
             return;
         }

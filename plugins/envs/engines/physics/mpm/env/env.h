@@ -5,6 +5,7 @@
 #define MPM_ENV_H
 
 #include "engines/physics/mpm/env/episode.h"
+#include "engines/physics/mpm/env/terms.h"
 #include "engines/physics/mpm/sim/material.h"
 #include "engines/physics/mpm/sim/target.h"
 #include "engines/rendering/observation/comparison.h"
@@ -71,6 +72,12 @@ typedef struct mpm_task {
     const double *density;
     int n;
     const mpm_scene *shapes;
+    bool no_target;
+    mpm_terms terms; /* of the loss */
+    /* A space of its own, in place of a preset; NULL: a preset. */
+    const mpm_domain *domain;
+    uint32_t motion; /* MPM_MOTION_* */
+    bool velocity;   /* actions are velocities, m/s and rad/s, up to the `scale` of the tools */
     uint32_t n_variables;
     mpm_variable variables[MPM_MAX_VARIABLES];
     /* Names of bodies and tools; NULL: the engine's own. */
@@ -90,7 +97,8 @@ typedef struct mpm_env {
     mpm_scene scene; /* the task's scene, for this variant */
     mpm_episode episode;
     mpm_image image; /* loss = image */
-    mpm_net net;     /* a network in the yield stress, if wired */
+    mpm_terms_run terms;
+    mpm_net net; /* a network in the yield stress, if wired */
     double constants_bar[MPM_MAX_BODIES][MPM_PARTS * MPM_CONSTANTS]; /* of the phases */
     uint32_t particles_asked;                                        /* parameter `particles` */
     uint32_t observed_asked;                                         /* parameter `observed` */

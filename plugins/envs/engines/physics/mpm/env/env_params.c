@@ -292,6 +292,17 @@ static ds_status configure_objective(mpm_env *env, const mpm_task *task, const m
     if (in->status != DS_OK) {
         return in->status;
     }
+    if (ndim == 0 && task->no_target) {
+        return env->image.image_loss.wanted
+                   ? ds_host_fail(in->host, DS_E_PARAM, "loss = image needs a target: add a section [target]")
+                   : DS_OK;
+    }
+    if (task->domain) {
+        return ds_host_fail(
+            in->host, DS_E_PARAM,
+            "a target is a density of the unit cube, and this scene has a section [grid]: use "
+            "terms of the loss instead");
+    }
     return ndim > 0 ? use_given_target(env, data, ndim, shape) : use_own_target(env, task, choices->variant);
 }
 
@@ -324,7 +335,8 @@ static void describe(mpm_env *env)
     env->kit.n = mpm_episode_dim(e) + (uint64_t)env->task->n_variables;
     env->kit.steps = e->steps;
     env->kit.dt = e->sim.domain.substeps * e->sim.domain.dt;
-    env->kit.horizon = env->task->n_variables > 0 ? 0 : e->segments; /* 0: no stepwise control */
+    const bool pieces = env->task->n_variables == 0 && env->task->motion == MPM_MOTION_PIECES;
+    env->kit.horizon = pieces ? e->segments : 0; /* 0: no stepwise control */
     env->kit.control_dt = env->kit.dt * e->steps / e->segments;
     env->kit.n_obs = 6 * (uint64_t)mpm_env_observed(env);
     for (uint32_t t = 0; t < env->scene.n_tools; t++) {
@@ -344,6 +356,18 @@ void mpm_env_configure(mpm_env *env, const mpm_task *task, ds_param_reader *in)
                                  .weight_contact = ds_param_real(in, "weight_contact"),
                                  .soft_contact = ds_param_int(in, "contact") == 0};
     mpm_env_configure_as(env, task, &choices, in);
+}
+
+/* Actions that are velocities: the displacement per step at 1 m/s, and the limits. */
+static void set_velocities(mpm_env *env, const mpm_domain *domain)
+{
+    for (uint32_t t = 0; env->task->velocity && t < env->scene.n_tools; t++) {
+        mpm_tool *tool = &env->scene.tools[t];
+        for (uint32_t c = 0; c < tool->action_dim; c++) {
+            tool->limit[c] = tool->scale[c];
+            tool->scale[c] = domain->substeps * domain->dt;
+        }
+    }
 }
 
 static void replace_count(ds_param_reader *in, const char *name, uint32_t *value)
@@ -400,9 +424,16 @@ void mpm_env_configure_as(mpm_env *env, const mpm_task *task, const mpm_choices 
     }
     env->particles_asked = spec.particles;
     spec.scene = &env->scene;
-    spec.domain = mpm_domain_make(preset);
+    spec.domain = task->domain ? *task->domain : mpm_domain_make(preset);
+    spec.motion = task->motion;
+    set_velocities(env, &spec.domain);
     spec.steps = spec.steps ? spec.steps : spec.domain.steps;
     image_loss_read(&env->image.image_loss, in, spec.loss_mode == LOSS_IMAGE, spec.steps, 0);
+    if (task->terms.count > 0) {
+        mpm_terms_goal(&env->terms, &task->terms, &env->episode, &env->scene, &spec.domain, spec.particles,
+                       &goal);
+        spec.goal = &goal;
+    }
     mpm_image_goal(&env->image, &goal, &spec);
     spec.tool_start = given ? start : NULL;
     if (in->status != DS_OK) {

@@ -30,6 +30,7 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
     e->loss_mode = spec->loss_mode;
     e->frames = spec->frames;
     e->action_limit = spec->action_limit > 0.0 ? spec->action_limit : 1.0;
+    e->motion = spec->motion;
     if (spec->goal) {
         e->goal = *spec->goal;
     }
@@ -137,18 +138,55 @@ bool mpm_episode_counts(const mpm_episode *e, uint32_t step)
     }
 }
 
+/* The segments whose actions make the action of a step, and their weights, which sum to 1. */
+enum { MOST_PARTS = 4 };
+typedef struct blend {
+    int count;
+    uint32_t segment[MOST_PARTS];
+    double weight[MOST_PARTS];
+} blend;
+
+static blend blend_of(const mpm_episode *e, uint32_t step)
+{
+    if (e->motion == MPM_MOTION_PIECES) {
+        return (blend){.count = 1, .segment = {segment_of(e, step)}, .weight = {1.0}};
+    }
+    /* in segments, from the middle of the first one */
+    const double at = ((double)step + 0.5) * e->segments / e->steps - 0.5, cell = floor(at), t = at - cell,
+                 u = 1.0 - t;
+    const blend lines = {.count = 2, .weight = {u, t}},
+                spline = {.count = 4,
+                          .weight = {u * u * u / 6.0, 2.0 / 3.0 - 0.5 * t * t * (2.0 - t),
+                                     2.0 / 3.0 - 0.5 * u * u * (2.0 - u), t * t * t / 6.0}};
+    blend out = e->motion == MPM_MOTION_LINES ? lines : spline;
+    for (int k = 0; k < out.count; k++) {
+        const double segment = cell + k - (out.count == 4 ? 1 : 0);
+        out.segment[k] = (uint32_t)clamp(segment, 0.0, e->segments - 1.0);
+    }
+    return out;
+}
+
+static double limit_of(const mpm_episode *e, const mpm_tool *tool, uint32_t c)
+{
+    return tool->limit[c] > 0.0 ? tool->limit[c] : e->action_limit;
+}
+
 /* The share of one substep in the action of output step `step` for every tool. */
 static void controls_of(const mpm_episode *e, const double *x, uint32_t step, mpm_control *controls)
 {
-    const double *action = x + (size_t)segment_of(e, step) * e->action_dim;
+    const blend b = blend_of(e, step);
+    size_t at = 0;
     for (uint32_t t = 0; t < e->scene->n_tools; t++) {
         const mpm_tool *tool = &e->scene->tools[t];
         memset(&controls[t], 0, sizeof controls[t]);
-        for (uint32_t c = 0; c < tool->action_dim; c++) {
-            controls[t].value[c] =
-                clamp(action[c], -e->action_limit, e->action_limit) * tool->scale[c] / e->sim.domain.substeps;
+        for (uint32_t c = 0; c < tool->action_dim; c++, at++) {
+            const double limit = limit_of(e, tool, c);
+            double action = 0.0;
+            for (int k = 0; k < b.count; k++) {
+                action += b.weight[k] * clamp(x[(size_t)b.segment[k] * e->action_dim + at], -limit, limit);
+            }
+            controls[t].value[c] = action * tool->scale[c] / e->sim.domain.substeps;
         }
-        action += tool->action_dim;
     }
 }
 
@@ -156,12 +194,16 @@ static void controls_of(const mpm_episode *e, const double *x, uint32_t step, mp
 static void controls_adjoint(const mpm_episode *e, const double *x, uint32_t step, const mpm_control *bar,
                              double *grad)
 {
-    size_t at = (size_t)segment_of(e, step) * e->action_dim;
+    const blend b = blend_of(e, step);
+    size_t at = 0;
     for (uint32_t t = 0; t < e->scene->n_tools; t++) {
         const mpm_tool *tool = &e->scene->tools[t];
         for (uint32_t c = 0; c < tool->action_dim; c++, at++) {
-            if (fabs(x[at]) <= e->action_limit) {
-                grad[at] += bar[t].value[c] * tool->scale[c] / e->sim.domain.substeps;
+            for (int k = 0; k < b.count; k++) {
+                const size_t i = (size_t)b.segment[k] * e->action_dim + at;
+                if (fabs(x[i]) <= limit_of(e, tool, c)) {
+                    grad[i] += b.weight[k] * (bar[t].value[c] * tool->scale[c] / e->sim.domain.substeps);
+                }
             }
         }
     }

@@ -16,6 +16,10 @@
  * distances in time. */
 enum { MPM_LOSS_SEGMENT_SUM = 0, MPM_LOSS_STEP_SUM = 1, MPM_LOSS_FINAL = 2, MPM_LOSS_FRAMES = 3 };
 
+/* The action of a step: that of its segment; or interpolated between the middles of the segments, along lines
+ * or uniform cubic B-splines, whose control points are the actions. Neither exceeds the actions. */
+enum { MPM_MOTION_PIECES = 0, MPM_MOTION_LINES = 1, MPM_MOTION_SPLINE = 2 };
+
 /* The scalar simulation of sim.c, or the vectorised one. */
 enum { MPM_ENGINE_SCALAR = 0, MPM_ENGINE_FAST = 1 };
 
@@ -39,6 +43,7 @@ typedef struct mpm_episode_spec {
     uint32_t steps, segments; /* output steps; intervals of constant action */
     uint32_t loss_mode;
     uint32_t frames; /* for MPM_LOSS_FRAMES, at most steps */
+    uint32_t motion; /* MPM_MOTION_* */
     double softness;
     double action_limit;        /* actions are clipped to [-limit, limit]; 0 = 1 */
     const mpm_goal *goal;       /* NULL: the loss of loss.h */
@@ -81,6 +86,7 @@ typedef struct mpm_episode {
     const mpm_scene *scene;
     uint32_t steps, segments, loss_mode, frames, action_dim;
     double action_limit;
+    uint32_t motion;
     mpm_particle *start; /* initial particles */
     mpm_particle *now;   /* current particles */
     mpm_pose start_pose[MPM_MAX_TOOLS];

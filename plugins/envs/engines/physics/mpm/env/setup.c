@@ -5,6 +5,8 @@
 #include "engines/data/surface.h"
 #include "engines/kit/algebra/quaternion.h"
 #include "engines/physics/fem/read.h"
+#include "engines/physics/mpm/env/ladle.h"
+#include "engines/physics/mpm/sim/tool.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,13 +18,18 @@ enum { MOST_PARTICLES = 1000000, MOST_MATERIALS = 16 };
 
 static const double most_size = 10.0, most_stress = 1e9;
 
-static const char *const kinds[] = {"scene", "material", "body", "tool", "target", "actions", "loss", NULL};
+static const char *const kinds[] = {"scene",  "grid",    "material", "body", "tool",
+                                    "target", "actions", "loss",     NULL};
 static const char *const law_names[] = {"plasticine", "elastic", "fluid", NULL};
 static const char *const body_shapes[] = {"box",   "sphere", "lattice", "cylinder", "capsule",
                                           "torus", "points", "mesh",    NULL};
 enum { BODY_MESH = MPM_BODY_POINTS + 1 }; /* becomes points */
 static const char *const tool_shapes[] = {"sphere",      "capsule",    "cylinder", "torus", "box",
                                           "rolling_pin", "chopsticks", "ladle",    "mesh",  NULL};
+static const char *const inside_names[] = {"no", "yes", NULL};
+static const char *const term_names[] = {"center", "height", "region", NULL};
+static const char *const motion_names[] = {"pieces", "lines", "spline", NULL};
+static const char *const control_names[] = {"displacement", "velocity", NULL};
 static const char *const moves[] = {"none", "xy", "xyz", "pose", NULL};
 static const uint32_t move_dims[] = {0, 2, 3, 6};
 static const char *const loss_names[] = {"segment_sum", "step_sum", "final", "image", NULL};
@@ -39,6 +46,7 @@ typedef struct reader {
     const ds_host *host;
     material materials[MOST_MATERIALS];
     uint32_t n_materials;
+    double size[3]; /* of the grid */
 } reader;
 
 /* ---- materials ---- */
@@ -333,12 +341,12 @@ static void check_inside(reader *r, const scene_section *s, const mpm_body *body
     box_of(body, lower, upper);
     for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
         const double low = lower[d], high = upper[d];
-        if (low < 0.0 || high > 1.0) {
-            scene_fail(r->f, s, "center",
-                       "the body reaches from %.4g to %.4g along %c, the grid from 0 to 1: move it or make "
-                       "it smaller",
-                       low, high, "xyz"[d]);
-            return;
+        if (!(low >= 0.0) || !(high <= r->size[d])) {
+            scene_fail(
+                r->f, s, "center",
+                "the body reaches from %.4g to %.4g along %c, the grid from 0 to %.4g: move it or make "
+                "it smaller",
+                low, high, "xyz"[d], r -> size[d]);
         }
     }
 }
@@ -461,6 +469,20 @@ static void read_tool_mesh(reader *r, const scene_section *s, mpm_tool *tool)
     surface_free(&solid);
 }
 
+/* The mesh that shows a ladle. */
+static void draw_ladle(reader *r, mpm_tool *tool)
+{
+    mpm_tool_mesh *mesh = ds_memory_take(&r->setup->memory, 1, sizeof *mesh);
+    double *point = ds_memory_doubles(&r->setup->memory, 3 * (size_t)MPM_LADLE_POINTS);
+    uint32_t *index = ds_memory_take(&r->setup->memory, MPM_LADLE_INDICES, sizeof *index);
+    if (mesh && point && index) {
+        mpm_ladle_mesh(tool->size[0], tool->size[1], point, index);
+        *mesh = (mpm_tool_mesh){
+            .points = MPM_LADLE_POINTS, .indices = MPM_LADLE_INDICES, .point = point, .index = index};
+        tool->mesh = mesh;
+    }
+}
+
 static void read_tool_size(reader *r, const scene_section *s, mpm_tool *tool)
 {
     double *size = tool->size;
@@ -487,6 +509,7 @@ static void read_tool_size(reader *r, const scene_section *s, mpm_tool *tool)
     case MPM_LADLE:
         size[0] = size_of(r, s, "radius");
         size[1] = 0.5 * size_of(r, s, "thickness");
+        draw_ladle(r, tool);
         break;
     default:
         size[0] = size_of(r, s, "radius");
@@ -536,6 +559,43 @@ static void read_tool(reader *r, const scene_section *s)
     if (tool->action_dim > 0 && scene_needs(f, s, "speed")) {
         scene_numbers(f, s, "speed", tool->action_dim, true, 0.0, most_size, tool->scale);
     }
+}
+
+/* Refuses a tool that begins deep inside a body, which would throw the body apart; key `inside` allows it.
+ * Looks at some of the particles. */
+static void check_tools(reader *r)
+{
+    enum { LOOKED_AT = 20000 };
+    const mpm_task *task = &r->setup->task;
+    const mpm_scene *scene = &task->scene;
+    const mpm_domain domain = task->domain ? *task->domain : mpm_domain_make(MPM_PRESET_FULL);
+    const uint32_t all = mpm_particle_count(scene, &domain, 0), total = all < LOOKED_AT ? all : LOOKED_AT;
+    const uint32_t count = mpm_particle_count(scene, &domain, total); /* a lattice has its own number */
+    mpm_particle *particles = calloc((size_t)count + 1, sizeof *particles);
+    if (!particles) {
+        r->setup->memory.failed = true;
+        return;
+    }
+    mpm_particles_make(scene, &domain, total, 0, particles);
+    uint32_t t = 0;
+    for (const scene_section *s = NULL; !scene_failed(r->f) && (s = scene_next(r->f, s, "tool")); t++) {
+        const mpm_tool *tool = &scene->tools[t];
+        const bool allowed = scene_choice(r->f, s, "inside", inside_names, 0) == 1;
+        for (uint32_t b = 0, p = 0; b < scene->n_bodies; b++) {
+            const uint32_t end = p + mpm_body_count(scene, &domain, total, b);
+            double deepest = 0.0;
+            for (; p < end; p++) {
+                deepest = fmin(deepest, mpm_tool_distance(tool, &tool->start, particles[p].x));
+            }
+            if (deepest < -domain.dx && !allowed && !scene_failed(r->f)) {
+                scene_fail(r->f, s, "position",
+                           "tool %.47s begins %.3g m inside body %.47s: move one of them, or allow it by "
+                           "inside = yes",
+                           scene_name(s), -deepest, task->body_names[b]);
+            }
+        }
+    }
+    free(particles);
 }
 
 /* ---- target ---- */
@@ -675,7 +735,13 @@ static void read_targets(reader *r)
                        scene_name(s));
         }
     }
-    if (n == 0) {
+    task->no_target = n == 0;
+    if (n > 0 && task->domain) {
+        scene_fail(
+            f, whole ? whole : scene_next(f, NULL, "target"), NULL,
+            "a target is a density of the unit cube, and this scene has a section [grid]: use terms of "
+            "the loss, [loss NAME]");
+    } else if (n == 0 && task->terms.count == 0) {
         scene_fail(f, NULL, NULL, "section [target] is missing: it states where the material should go");
     } else if ((whole != NULL) + (aims > 0) + (r->setup->shapes.n_bodies > 0) > 1) {
         scene_fail(f, NULL, NULL,
@@ -684,7 +750,156 @@ static void read_targets(reader *r)
     task->shapes = r->setup->shapes.n_bodies > 0 ? &r->setup->shapes : NULL;
 }
 
+/* ---- terms of the loss ---- */
+
+/* The number of the body that key `body` names; without the key the only one. */
+static uint32_t read_term_body(reader *r, const scene_section *s)
+{
+    const mpm_task *task = &r->setup->task;
+    const char *name = scene_text(r->f, s, "body", "");
+    const uint32_t body = name[0] ? body_number(task, name) : 0;
+    if (body >= task->scene.n_bodies || (!name[0] && task->scene.n_bodies > 1)) {
+        scene_fail(r->f, s, name[0] ? "body" : NULL,
+                   name[0] ? "section [body %.47s] is missing"
+                           : "the key 'body' must name one of the bodies of the scene%.0s",
+                   name);
+        return 0;
+    }
+    return body;
+}
+
+static uint32_t tool_number(const mpm_task *task, const char *name)
+{
+    uint32_t t = 0;
+    while (t < task->scene.n_tools && strcmp(task->tool_names[t], name) != 0) {
+        t++;
+    }
+    return t;
+}
+
+/* The axes that count, "xz". */
+static void read_along(reader *r, const scene_section *s, bool along[3])
+{
+    const char *axes = scene_text(r->f, s, "along", "xyz");
+    if (!axes[0] || strspn(axes, "xyz") != strlen(axes)) {
+        scene_fail(r->f, s, "along", "along = %.20s: expected some of the axes x, y, z, as in along = xz",
+                   axes);
+    }
+    for (int d = 0; d < 3; d++) {
+        along[d] = strchr(axes, "xyz"[d]) != NULL;
+    }
+}
+
+static void read_center_term(reader *r, const scene_section *s, mpm_term *t)
+{
+    const mpm_task *task = &r->setup->task;
+    const char *tool = scene_text(r->f, s, "tool", "");
+    t->to_tool = tool[0] != '\0';
+    t->tool = t->to_tool ? tool_number(task, tool) : 0;
+    if (scene_numbers(r->f, s, "position", 3, false, -most_size, most_size, t->position) == t->to_tool) {
+        scene_fail(r->f, s, NULL,
+                   "a term 'center' needs either position or tool: where the centre of mass should be");
+    } else if (t->to_tool && t->tool == task->scene.n_tools) {
+        scene_fail(r->f, s, "tool", "section [tool %.47s] is missing", tool);
+        t->tool = 0;
+    }
+    read_along(r, s, t->along);
+}
+
+static void read_height_term(reader *r, const scene_section *s, mpm_term *t)
+{
+    t->below = scene_has(r->f, s, "below");
+    if (scene_has(r->f, s, "above") == t->below) {
+        scene_fail(r->f, s, NULL, "a term 'height' needs either above or below: a height in m");
+    }
+    t->height = scene_number(r->f, s, t->below ? "below" : "above", -most_size, most_size, 0.0);
+}
+
+static void read_region_term(reader *r, const scene_section *s, mpm_term *t)
+{
+    bool turned;
+    mpm_tool *region = &t->region;
+    region->shape = scene_needs(r->f, s, "shape") ? scene_choice(r->f, s, "shape", tool_shapes, 0) : 0;
+    if (region->shape > MPM_BOX && region->shape != MPM_MESH) {
+        scene_fail(r->f, s, "shape", "a region is a sphere, capsule, cylinder, torus, box or mesh");
+        return;
+    }
+    read_tool_size(r, s, region);
+    if (scene_needs(r->f, s, "position")) {
+        scene_numbers(r->f, s, "position", 3, false, -most_size, most_size, region->start.position);
+    }
+    read_rotation(r, s, region->start.rotation, &turned);
+}
+
+static void read_terms(reader *r)
+{
+    mpm_terms *terms = &r->setup->task.terms;
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "loss")) && !scene_failed(r->f);) {
+        if (scene_name(s)[0] == '\0') {
+            continue;
+        }
+        if (terms->count == MPM_MAX_TERMS) {
+            scene_fail(r->f, s, NULL, "more than %d terms", MPM_MAX_TERMS);
+            return;
+        }
+        mpm_term *t = &terms->term[terms->count++];
+        t->kind = scene_needs(r->f, s, "term") ? scene_choice(r->f, s, "term", term_names, 0) : 0;
+        t->weight = scene_number(r->f, s, "weight", 0.0, 1e6, 1.0);
+        t->body = read_term_body(r, s);
+        if (t->kind == MPM_TERM_CENTER) {
+            read_center_term(r, s, t);
+        } else if (t->kind == MPM_TERM_HEIGHT) {
+            read_height_term(r, s, t);
+        } else {
+            read_region_term(r, s, t);
+        }
+    }
+}
+
 /* ---- the rest ---- */
+
+/* [grid]: a tank in SI units in place of the unit cube of a preset. */
+static void read_grid(reader *r)
+{
+    scene_file *f = r->f;
+    mpm_setup *setup = r->setup;
+    const scene_section *s = scene_find(f, "grid", "");
+    for (int d = 0; d < 3; d++) {
+        r->size[d] = 1.0;
+    }
+    if (!s) {
+        return;
+    }
+    if (scene_needs(f, s, "size")) {
+        scene_numbers(f, s, "size", 3, true, 1e-3, most_size, r->size);
+    }
+    const double spacing =
+        scene_needs(f, s, "spacing") ? scene_number(f, s, "spacing", 1e-5, 1.0, 0.02) : 0.02;
+    const double dt = scene_needs(f, s, "dt") ? scene_number(f, s, "dt", 1e-7, 1.0, 5e-4) : 5e-4;
+    const double step = scene_needs(f, s, "step") ? scene_number(f, s, "step", 1e-6, 10.0, 0.02) : 0.02;
+    const double margin = scene_number(f, s, "margin", 0.0, 1.0, 0.001), substeps = floor(step / dt + 0.5);
+    for (int d = 0; d < 3 && !scene_failed(f); d++) {
+        const double cells = r->size[d] / spacing;
+        if (fabs(cells - floor(cells + 0.5)) > 1e-6 || cells < 2.0 || cells > 120.0) {
+            scene_fail(f, s, "size",
+                       "%.6g m along %c are %.6g spacings: use a whole number of them, 2 to 120", r->size[d],
+                       "xyz"[d], cells);
+        } else if (margin > 0.25 * r->size[d]) {
+            scene_fail(f, s, "margin", "margin is more than a quarter of the grid along %c", "xyz"[d]);
+        }
+    }
+    if (!scene_failed(f) &&
+        (substeps < 1.0 || substeps > 10000.0 || fabs(substeps * dt / step - 1.0) > 1e-6)) {
+        scene_fail(f, s, "dt",
+                   "a step of %.6g s must hold a whole number of time steps, 1 to 10000, not %.6g", step,
+                   step / dt);
+    }
+    if (!scene_failed(f)) {
+        const uint32_t steps = setup->choices.steps > 0 ? setup->choices.steps : 50;
+        setup->domain = mpm_domain_tank(spacing, r->size, margin, dt, (int)substeps, steps);
+        setup->task.domain = &setup->domain;
+    }
+}
 
 static void read_general(reader *r)
 {
@@ -694,12 +909,16 @@ static void read_general(reader *r)
     const scene_section *s = scene_find(f, "scene", ""), *actions = scene_find(f, "actions", ""),
                         *loss = scene_find(f, "loss", "");
     scene_text(f, s, "include", "");
+    scene_text(f, s, "small", "");
     scene->gravity[1] = -1.0;
     scene_numbers(f, s, "gravity", 3, false, -1e3, 1e3, scene->gravity);
     scene->ground_friction = scene_number(f, s, "ground_friction", 0.0, 1e6, 100.0);
     c->softness = scene_number(f, s, "softness", 0.0, 1e6, 666.0);
     c->steps = scene_whole(f, actions, "steps", 0, 1000, 0);
     c->segments = scene_whole(f, actions, "segments", 1, 1000, 5);
+    r->setup->task.motion = scene_choice(f, actions, "motion", motion_names, MPM_MOTION_PIECES);
+    r->setup->task.velocity = scene_choice(f, actions, "control", control_names, 0) == 1;
+    read_grid(r);
     c->loss = scene_choice(f, loss, "states", loss_names, 0);
     c->soft_contact = scene_choice(f, loss, "contact_measure", contact_names, 0) == 0;
     c->weight_density = scene_number(f, loss, "density", 0.0, 1e6, 10.0);
@@ -723,6 +942,12 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
     read_bodies(&r);
     for (const scene_section *s = NULL; (s = scene_next(file, s, "tool"));) {
         read_tool(&r, s);
+    }
+    if (!scene_failed(file)) {
+        check_tools(&r);
+    }
+    if (!scene_failed(file)) {
+        read_terms(&r);
     }
     if (!scene_failed(file)) {
         read_targets(&r);
@@ -806,6 +1031,21 @@ ds_status mpm_setup_fill(mpm_setup *setup, const mpm_filling *filling, const ds_
         }
     }
     return DS_OK;
+}
+
+scene_file *mpm_setup_file(const char *path, bool is_small)
+{
+    scene_file *whole = scene_file_read(path);
+    if (!whole || !is_small || scene_failed(whole)) {
+        return whole;
+    }
+    const char *other = scene_path(whole, scene_find(whole, "scene", ""), "small");
+    if (!other[0]) {
+        return whole;
+    }
+    scene_file *file = scene_file_read(other);
+    scene_file_free(whole);
+    return file;
 }
 
 void mpm_setup_free(mpm_setup *setup)

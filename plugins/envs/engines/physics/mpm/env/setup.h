@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setup.h - the task that a scene file describes. Sections: [scene], [material NAME], [body NAME],
- * [tool NAME], [target], [target NAME], [actions], [loss]; docs/scenes.md lists their keys. */
+/* setup.h - the task that a scene file describes. Sections: [scene], [grid], [material NAME], [body NAME],
+ * [tool NAME], [target], [target NAME], [actions], [loss], [loss NAME]; docs/scenes.md lists their keys. */
 #ifndef MPM_SETUP_H
 #define MPM_SETUP_H
 
@@ -12,7 +12,8 @@ typedef struct mpm_setup {
     mpm_task task;
     mpm_choices choices;
     scene_file *file;
-    mpm_scene shapes; /* that fill the target */
+    mpm_scene shapes;  /* that fill the target */
+    mpm_domain domain; /* of a section [grid] */
     ds_memory memory;
 } mpm_setup;
 
@@ -31,5 +32,9 @@ typedef struct mpm_filling {
  * with a small tool that does not move. Reports failures to the host. */
 ds_status mpm_setup_fill(mpm_setup *setup, const mpm_filling *filling, const ds_host *host);
 void mpm_setup_free(mpm_setup *setup);
+
+/* Opens the scene of a preset: the file, or with preset small the one that its key `small` names. NULL
+ * without memory. */
+scene_file *mpm_setup_file(const char *path, bool is_small);
 
 #endif

@@ -100,6 +100,7 @@ typedef struct mpm_tool {
     double lower[3], upper[3];    /* bounds of the position */
     double min_gap;               /* chopsticks: smallest gap */
     double scale[MPM_MAX_ACTION]; /* displacement or angle per output step at action 1 */
+    double limit[MPM_MAX_ACTION]; /* actions are clipped to [-limit, limit]; 0: the limit of the episode */
     mpm_pose start;
     const mpm_tool_mesh *mesh;
 } mpm_tool;
