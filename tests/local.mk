@@ -267,6 +267,7 @@ slow_scripts = \
 	%D%/cli/methods/optimizers_slow.sh \
 	%D%/cli/methods/orders_slow.sh \
 	%D%/cli/methods/recordings_slow.sh \
+	%D%/cli/methods/robots_slow.sh \
 	%D%/cli/portable_slow.sh \
 	%D%/cli/install/install_slow.sh \
 	%D%/cli/tools/bench/bench_kill_slow.sh \
