@@ -248,7 +248,8 @@ static ds_status make_box(setup_reader *r, const scene_section *s, fem_mesh *mes
     return status;
 }
 
-/* Drops the vertices that no tetrahedron uses, such as the centres of arcs in Gmsh files; they have no mass. */
+/* Drops the vertices that no tetrahedron uses:
+ * centres of arcs in Gmsh files, for example. They have no mass. */
 static ds_status drop_unused(fem_mesh *mesh)
 {
     uint32_t *to = calloc(mesh->points + 1, sizeof *to), count = 0;
