@@ -214,6 +214,15 @@ compare = points
 END
 good "gradients by everything that can be a variable" eval --env soft --set env.scene=parts.ini --x random:1 --gradient --fd
 has "gradient agrees with differences in 18 of 18 components" "18 variables, two bodies, two materials"
+# Twelve forces on one body, more numbers together than its vertices have, act like their sum.
+cp parts.ini gusts.ini
+for k in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '[force gust%d]\nbody = ball\nforce = 1 0.5 0\n' $k; done >> gusts.ini
+(cat parts.ini && printf '[force gale]\nbody = ball\nforce = 12 6 0\n') > gale.ini
+good "twelve forces on a body" eval --env soft --set env.scene=gusts.ini --x random:1 --gradient
+mv out gusts.out
+good "and their sum" eval --env soft --set env.scene=gale.ini --x random:1 --gradient
+awk '/^loss/ { if (NR == FNR) a = $2; else exit !(($2 - a)^2 < 1e-20 * a^2) }' gusts.out out
+result $? "have one loss"
 sed 's/ truth [^ ]*//; s/^\(gravity.*\)/\1 truth 9.5/; s/^\(youngs_modulus.*\)/\1 truth 2e4/; s/^\(poisson_ratio.*\)/\1 truth 0.3/
     s/^\(damping = var.*\)/\1 truth 2/; s/^\(density.*\)/\1 truth 120/; s/^\(mu.*\)/\1 truth 2e4/; s/^\(lambda.*\)/\1 truth 2e4/
     s/^\(velocity.*\) start .*/\1 truth -0.2/; s/^\(force.*\)/\1 truth 5/; /^.target/d; /^shift/d; /^center = 0 2 0/d' parts.ini > truth.ini

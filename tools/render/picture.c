@@ -224,8 +224,8 @@ static int draw_still(ds_canvas *c, const ds_snapshot *scene, uint64_t k, int wi
     return rc;
 }
 
-int ds_picture_still(const ds_snapshot *scene, uint64_t k, int width, int height, unsigned char **png, size_t *size,
-                     ds_error *e)
+int ds_picture_still(const ds_snapshot *scene, uint64_t k, int width, int height, unsigned char **png,
+                     size_t *size, ds_error *e)
 {
     ds_canvas *c = ds_canvas_new(DS_CANVAS_PNG, width, height);
     *png = NULL;

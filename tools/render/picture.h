@@ -15,8 +15,8 @@ int ds_picture_best(const char *path, const ds_snapshot *scene, uint64_t frames,
 
 /* Kept frame k alone, without text, as a PNG in memory: the scene with a translucent target. *png is to be
  * freed, NULL on failure. Returns 0 or DS_EXIT_MEMORY. */
-int ds_picture_still(const ds_snapshot *scene, uint64_t k, int width, int height, unsigned char **png, size_t *size,
-                     ds_error *e);
+int ds_picture_still(const ds_snapshot *scene, uint64_t k, int width, int height, unsigned char **png,
+                     size_t *size, ds_error *e);
 
 /* Writes "iou 0.512, density 3.4": the last values of the scene's first `count` metrics, as far as they are
  * finite. */

@@ -4,22 +4,32 @@
 
 #include <string.h>
 
-void body_loads_open(body_loads *all, ds_memory *room)
+/* Adds the particles of a load to the list of all; listed[i]: 1 + the place of particle i in it, or 0. */
+static void list_particles(body_loads *all, body_load *l, uint32_t *listed)
 {
+    for (size_t k = 0; k < l->particles; k++) {
+        uint32_t *place = &listed[l->particle[k]];
+        if (*place == 0) {
+            all->particle[all->particles] = l->particle[k];
+            *place = (uint32_t)++all->particles;
+        }
+        l->place[k] = *place - 1;
+    }
+}
+
+void body_loads_open(body_loads *all, size_t particles, ds_memory *room)
+{
+    uint32_t *listed = ds_memory_take(room, particles + 1, sizeof *listed);
     all->particles = 0;
+    all->particle = ds_memory_take(room, particles + 1, sizeof *all->particle);
     for (size_t i = 0; i < all->count; i++) {
         body_load *l = &all->load[i];
-        l->at = all->particles;
-        all->particles += l->particles;
         ds_memory_each(room, 3 * l->segments, (double **const[]){&l->value, &l->bar, &l->dot, NULL});
+        l->place = ds_memory_take(room, l->particles + 1, sizeof *l->place);
         if (!room->failed) {
+            list_particles(all, l, listed);
             body_load_put(l, NULL);
         }
-    }
-    all->particle = ds_memory_take(room, all->particles + 1, sizeof *all->particle);
-    for (size_t i = 0; !room->failed && i < all->count; i++) {
-        const body_load *l = &all->load[i];
-        memcpy(all->particle + l->at, l->particle, l->particles * sizeof *l->particle);
     }
 }
 
@@ -71,17 +81,18 @@ static size_t interval(const body_load *l, uint64_t step)
     return 3 * (size_t)(step * l->segments / l->steps);
 }
 
-static void write_step(const body_load *l, const double *numbers, double *out)
+static void add_step(const body_load *l, const double *numbers, double *out)
 {
     for (size_t i = 0; i < 3 * l->particles; i++) {
-        out[3 * l->at + i] = l->share * numbers[i % 3];
+        out[3 * l->place[i / 3] + i % 3] += l->share * numbers[i % 3];
     }
 }
 
 void body_loads_set(const body_loads *all, uint64_t step, double *value)
 {
+    memset(value, 0, 3 * all->particles * sizeof *value);
     for (size_t i = 0; i < all->count; i++) {
-        write_step(&all->load[i], all->load[i].value + interval(&all->load[i], step), value);
+        add_step(&all->load[i], all->load[i].value + interval(&all->load[i], step), value);
     }
 }
 
@@ -98,14 +109,15 @@ void body_loads_bar(const body_loads *all, uint64_t step, const double *value_ba
         const body_load *l = &all->load[i];
         double *bar = l->bar + interval(l, step);
         for (size_t k = 0; k < 3 * l->particles; k++) {
-            bar[k % 3] += l->share * value_bar[3 * l->at + k];
+            bar[k % 3] += l->share * value_bar[3 * l->place[k / 3] + k % 3];
         }
     }
 }
 
 void body_loads_dot(const body_loads *all, uint64_t step, double *value_dot)
 {
+    memset(value_dot, 0, 3 * all->particles * sizeof *value_dot);
     for (size_t i = 0; i < all->count; i++) {
-        write_step(&all->load[i], all->load[i].dot + interval(&all->load[i], step), value_dot);
+        add_step(&all->load[i], all->load[i].dot + interval(&all->load[i], step), value_dot);
     }
 }

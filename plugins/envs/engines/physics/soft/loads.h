@@ -16,7 +16,7 @@ typedef struct body_load {
     double still[3];          /* m/s or N: of the other coordinates */
     double *value;            /* [segments][3] */
     double *bar, *dot;        /* likewise: derivatives of the loss, and a change along a direction */
-    size_t at;                /* set by body_loads_open(): its place in the lists of all loads */
+    uint32_t *place;          /* set by body_loads_open(): of each particle in the list of all loads */
 } body_load;
 
 enum { BODY_LOADS_MOST = 16 };
@@ -25,13 +25,13 @@ enum { BODY_LOADS_MOST = 16 };
 typedef struct body_loads {
     body_load load[BODY_LOADS_MOST];
     size_t count;
-    uint32_t *particle; /* [particles], of all loads; one may be in it several times */
+    uint32_t *particle; /* [particles], of all loads, each once; what acts on one adds up */
     size_t particles;
 } body_loads;
 
 /* Takes arrays from `room` and sets `still`, after particle .. still of all loads are set; check
- * room->failed. */
-void body_loads_open(body_loads *all, ds_memory *room);
+ * room->failed. `particles`: of the body. */
+void body_loads_open(body_loads *all, size_t particles, ds_memory *room);
 
 /* Variables: [segments][axes]. */
 size_t body_load_numbers(const body_load *l);

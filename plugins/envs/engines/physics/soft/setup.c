@@ -536,8 +536,8 @@ static void read_scene(setup_reader *r)
                    "the scene has no variables: write one of its numbers as 'variable LOWER..UPPER'");
     }
     scene_done(f);
-    body_loads_open(&s->drive, &r->setup->memory);
-    body_loads_open(&s->push, &r->setup->memory);
+    body_loads_open(&s->drive, s->model.particles, &r->setup->memory);
+    body_loads_open(&s->push, s->model.particles, &r->setup->memory);
     for (size_t i = 0; i < r->variables && !scene_failed(f) && !r->setup->memory.failed; i++) {
         body_variables_add(&s->unknown, &r->setup->variable[i]);
     }
