@@ -41,7 +41,7 @@ test_libs = %D%/support/libtest.la $(methods)/librace.la $(methods)/libcma.la $(
 	$(engines)/physics/smoothing/libdistance.la $(engines)/physics/quasidynamic/libquasidynamic.la $(engines)/ffi/libforeign.la $(engines)/physics/chain/libchain.la $(engines)/physics/contact/libcontact.la \
 	$(engines)/physics/penalty/libpenalty.la $(engines)/physics/cloth/libspringsscene.la $(engines)/physics/cloth/libliftenv.la $(engines)/physics/cloth/libcloth.la $(engines)/physics/soft/libsoft.la $(engines)/physics/soft/libsoftscene.la $(engines)/rendering/observation/libobserved.la \
 	$(engines)/rendering/observation/libobservation.la $(engines)/physics/fem/libfem.la $(engines)/physics/control/libcontrol.la \
-	$(engines)/rendering/render/librender.la $(engines)/rendering/render/libreadpng.la $(engines)/physics/mpm/libtasks.la \
+	$(engines)/rendering/render/librender.la $(engines)/rendering/render/libreadpng.la $(engines)/physics/mpm/libmpmscene.la $(engines)/physics/mpm/libtasks.la \
 	$(engines)/physics/rigid/librigid.la $(engines)/physics/articulated/libarticulated.la $(engines)/physics/pendulum/libpendulum.la \
 	$(engines)/physics/pendulum/libcompound.la $(engines)/data/librecording.la $(engines)/data/libsurface.la $(engines)/data/libscenefile.la $(engines)/physics/throw/libthrow.la $(engines)/physics/billiards/libbilliards.la $(engines)/physics/smoke/libsmoke.la \
 	$(tools_link) $(CMOCKA_LIBS)
@@ -140,7 +140,7 @@ endif
 # instrumented and they are a program of libFuzzer: DS_FUZZ_TARGET=npy tests/fuzz/fuzz tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz
 %C%_fuzz_fuzz_SOURCES = %D%/fuzz/fuzz.c %D%/fuzz/fuzz_cloth.c %D%/fuzz/fuzz_data.c %D%/fuzz/fuzz_descriptor.c %D%/fuzz/fuzz_host.c \
-	%D%/fuzz/fuzz_results.c %D%/fuzz/fuzz_soft.c
+	%D%/fuzz/fuzz_particles.c %D%/fuzz/fuzz_results.c %D%/fuzz/fuzz_soft.c
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
 %D%/fuzz/fuzz.$(OBJEXT): CPPFLAGS += -DDS_FUZZERS

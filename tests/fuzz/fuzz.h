@@ -21,8 +21,8 @@
 /* All targets; fuzz_NAME() starts from tests/fuzz/corpus/NAME. `store` is the first: it configures SQLite. */
 /* clang-format off */
 #define FUZZ_TARGETS(X) \
-    X(store) X(bench) X(cloth) X(descriptor) X(elf) X(gmsh) X(ini) X(network) X(npy) X(obj) X(ply) X(png) \
-    X(policy) X(recording) X(robot) X(run_table) X(scene) X(set) X(slice) X(snapshot) X(soft) X(stl) \
+    X(store) X(bench) X(cloth) X(descriptor) X(elf) X(gmsh) X(ini) X(network) X(npy) X(obj) X(particles) X(ply) \
+    X(png) X(policy) X(recording) X(robot) X(run_table) X(scene) X(set) X(slice) X(snapshot) X(soft) X(stl) \
     X(summary) X(tetgen) X(text_array) X(trajectory)
 /* clang-format on */
 #define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
