@@ -483,6 +483,7 @@ static void no_steps_with_variables(void **state)
     fake_env e;
     char path[4096];
     open_task(&e, source(path, "examples/robots/cube.ini"));
+    assert_null(e.plugin->env->get_extension(e.self, DS_EXT_HOOKS)); /* no joint with a single position */
     assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS));
     assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS_GRADIENT));
     fake_env_close(&e);

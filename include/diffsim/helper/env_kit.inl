@@ -564,6 +564,9 @@ static inline int ds_env_kit_has(const ds_env_kit *kit, const char *id)
     if (strcmp(id, DS_EXT_CHANNELS) == 0) {
         return env->channels(kit) > 0;
     }
+    if (strcmp(id, DS_EXT_HOOKS) == 0) {
+        return kit->hooks > 0;
+    }
     /* Weights are not actions: with networks, the variables are not the actions of control steps. */
     if (strcmp(id, DS_EXT_STEPS) == 0) {
         return kit->horizon > 0 && kit->hybrid.nets == 0;
