@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands on the host: statistics, plots, pictures, reports, landscapes, gradients, experiments, the conformance kit.
-tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(WEBP_CFLAGS) $(ZLIB_CFLAGS)
+tools/%.$(OBJEXT) tools/%.lo: AM_CPPFLAGS += $(host_cppflags) $(CAIRO_CFLAGS) $(EXPAT_CFLAGS) $(WEBP_CFLAGS) $(ZLIB_CFLAGS)
 pictures_link = tools/libpictures.la core/libcore.la $(CAIRO_LIBS) $(ZLIB_LIBS) $(core_libs)
 tools_link = tools/libtools.la tools/libpictures.la core/libcore.la $(CAIRO_LIBS) $(WEBP_LIBS) $(ZLIB_LIBS) $(core_libs)
 LDADD = $(tools_link)
@@ -70,6 +70,7 @@ tools_libtools_la_SOURCES = \
 	%D%/identify/identify_data.h \
 	%D%/identify/identify_figure.c \
 	%D%/identify/identify_file.c \
+	%D%/identify/identify_model.c \
 	%D%/identify/identify_page.c \
 	%D%/identify/identify_problem.c \
 	%D%/identify/identify_report.c \
@@ -209,6 +210,7 @@ libexec_dshost_export_SOURCES = tools/results/cmd_export.c
 libexec_dshost_gradients_SOURCES = tools/landscape/cmd_gradients.c
 libexec_dshost_help_SOURCES = tools/catalog/cmd_help.c
 libexec_dshost_identify_SOURCES = tools/identify/cmd_identify.c
+libexec_dshost_identify_LDADD = $(LDADD) $(EXPAT_LIBS)
 libexec_dshost_landscape_SOURCES = tools/landscape/cmd_landscape.c
 libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c
 libexec_dshost_merge_SOURCES = tools/bench/cmd_merge.c

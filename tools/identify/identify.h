@@ -144,6 +144,9 @@ void ds_identify_close(ds_identify_case *c);
 int ds_identify_warn(ds_identify_case *c, ds_error *e, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The absolute or relative path that a setting means; to be freed. */
+char *ds_identify_path(const ds_setting *s);
+
 /* Recordings with common parameters. */
 typedef struct ds_identify_problem {
     ds_identify_case *c;
@@ -299,6 +302,10 @@ typedef struct ds_identify_report {
 
 json_t *ds_identify_summary(const ds_identify_report *r, ds_error *e);
 int ds_identify_write(const ds_identify_report *r, const json_t *summary, ds_error *e);
+/* Where a task of environment `robot` names a URDF or MJCF file, writes a copy of it with the values x of the
+ * variables: estimate.urdf, or estimate-RECORDING.urdf where there are several recordings. */
+int ds_identify_model(const char *folder, const ds_identify_recording *q, const double *x, int several,
+                      ds_error *e);
 /* Writes the figures of recording `k` of a problem and puts them into the page: recorded and simulated values
  * of signals, or of metrics NAME and recorded_NAME of the environment, and the residuals. */
 int ds_identify_figures(const ds_identify_report *r, ds_identify_problem *p, size_t k,

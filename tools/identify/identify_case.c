@@ -109,8 +109,7 @@ static uint64_t number_of(const ds_settings *s, const char *key)
     return t != NULL && ds_parse_int(t->value, &v) && v > 0 ? (uint64_t)v : 0;
 }
 
-/* The absolute or relative path that a setting means; to be freed. */
-static char *path_of(const ds_setting *s)
+char *ds_identify_path(const ds_setting *s)
 {
     char *path = NULL;
     if (s->base == NULL || s->value[0] == '/') {
@@ -149,7 +148,7 @@ static int copy_settings(ds_identify_case *c, const ds_identify_source *s, ds_id
     const ds_setting *file = source_find(s, "file");
     file = file != NULL ? file : ds_settings_find(&r->settings, DS_SECTION_ENV, "file");
     if (rc == 0 && file != NULL) {
-        r->file = path_of(file);
+        r->file = ds_identify_path(file);
         rc = r->file != NULL ? 0 : ds_no_memory(e);
     }
     return rc;

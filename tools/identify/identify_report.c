@@ -263,23 +263,28 @@ static int is_number(const ds_params *p, const char *name)
     return 0;
 }
 
-/* One file for each recording: `fix` of [run] sets every variable to the estimate; a parameter of the
- * environment that has the name of a variable also gets its value. */
-static void put_settings(const ds_identify_report *r, const ds_identify_problem *p,
-                         const ds_identify_result *v, const ds_identify_recording *q, FILE *f)
+/* Values of the variables of a recording at the estimate; to be freed. */
+static double *values_of(const ds_identify_problem *p, const ds_identify_result *v,
+                         const ds_identify_recording *q)
 {
-    char text[DS_REAL_TEXT];
     const uint64_t n = q->env->info.n;
     double *x = calloc(n + 1, sizeof *x);
-    if (x == NULL) {
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; x != NULL && i < n; i++) {
         x[i] = q->constant[i];
         for (size_t k = 0; k < p->n; k++) {
             x[i] = q->parameter[i] == (int64_t)p->parameter[k] ? v->estimate[k].value : x[i];
         }
     }
+    return x;
+}
+
+/* One file for each recording: `fix` of [run] sets every variable to the estimate; a parameter of the
+ * environment that has the name of a variable also gets its value. */
+static void put_settings(const ds_identify_report *r, const ds_identify_recording *q, const double *x,
+                         FILE *f)
+{
+    char text[DS_REAL_TEXT];
+    const uint64_t n = q->env->info.n;
     fprintf(f,
             "; Estimate of `dshost identify` from recording %s: dshost eval --config THIS FILE\n[run]\nenv = "
             "%s\n",
@@ -306,23 +311,29 @@ static void put_settings(const ds_identify_report *r, const ds_identify_problem 
             ds_params_write_value(info, value, f);
         }
     }
-    free(x);
 }
 
 static int write_settings(const ds_identify_report *r, const ds_identify_problem *p,
                           const ds_identify_result *v, const ds_identify_recording *q, ds_error *e)
 {
     char *text = NULL, *path = NULL, name[DS_MAX_NAME + 16];
+    double *x = values_of(p, v, q);
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     snprintf(name, sizeof name, r->c->recordings > 1 ? "estimate-%s.ini" : "estimate.ini", q->name);
     path = ds_folder_path(r->folder, name);
-    int good = f != NULL && path != NULL;
+    int good = f != NULL && path != NULL && x != NULL;
     if (f != NULL) {
-        put_settings(r, p, v, q, f);
+        if (x != NULL) {
+            put_settings(r, q, x, f);
+        }
         good &= fclose(f) == 0;
     }
-    const int rc = good ? ds_file_write_atomic(path, text, size, e) : ds_no_memory(e);
+    int rc = good ? ds_file_write_atomic(path, text, size, e) : ds_no_memory(e);
+    if (rc == 0 && strcmp(r->c->module->id, "robot") == 0) {
+        rc = ds_identify_model(r->folder, q, x, r->c->recordings > 1, e);
+    }
+    free(x);
     free(text);
     free(path);
     return rc;

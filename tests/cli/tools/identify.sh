@@ -214,6 +214,25 @@ for case in arm beam_pictures; do
     has "the rank deficient at 0" "its data determine all parameters at the start"
 done
 
+# ---- the model of a robot with the estimate ----
+printf '0,0.5\n0.2,2\n0.5,-1\n' > force.csv
+printf 't,q\n0,0\n0.1,0.05\n0.2,0.1\n0.3,0.2\n0.4,0.3\n' > turned.csv
+# model FILE JOINT VARIABLES: identifies the variables, and simulates the file that is written instead of the estimate
+model() {
+    printf '[task]\nmodel = %s\nduration = 0.5\nstep = 0.005\ncontrol_step = 0.1\n[controls]\nfile = force.csv\nforce.%s = -1 1\n' \
+        "$DS_TOP_SRC/examples/robots/$1" "$2" > task.ini
+    printf '[loss.a]\nwhat = joint\nof = %s\ntarget = 1\n[variables]\n%b' "$2" "$3" >> task.ini
+    printf '[run]\nenv = robot\nbudget = 130\n[env]\ntask = task.ini\n[recording r]\nfile = turned.csv\ntime = t\n' > robot.ini
+    printf '[signal q]\n[identify]\nrecovery = 0\nprofile = no\nbootstrap = 0\npoints = 0\n' >> robot.ini
+    status 0 "numbers of $1" "$dshost" identify robot.ini --out model --isolation none
+    "$dshost" eval --config model/estimate.ini --isolation none | grep loss > one
+    "$dshost" eval --env robot --set env.task=task.ini --set "env.model=model/estimate.${1##*.}" --isolation none | grep loss > two
+    [ -s one ] && paste one two | awk '{ d = $2 - $4; exit !(d < 1e-9 * $2 && d > -1e-9 * $2) }' && [ "$(diff "$DS_TOP_SRC/examples/robots/$1" "model/estimate.${1##*.}" | grep -c '^>')" = "$4" ]
+    result $? "the file with the estimate moves in the same way, and differs in $4 lines"
+}
+model cartpole.urdf hinge 'mass.pole = 0.4 2.5 log\nmass.cart = 0.5 2\ndamping.hinge = 0.0005 0.5 log\nlength.pole = 0.8 1.25\n' 6
+model double_pendulum.xml elbow 'mass.lower = 0.4 2.5 log\ndamping.elbow = 0.0005 0.5 log\narmature.shoulder = 0.001 0.1\nspring.elbow = 0 3\nrest.elbow = -1 1\n' 3
+
 # ---- bad data ----
 check() { # check FILE TEXT NAME
     status 0 "$3" "$dshost" identify slide.ini --check-only --isolation none --data "$1"
