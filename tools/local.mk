@@ -73,6 +73,7 @@ tools_libtools_la_SOURCES = \
 	%D%/identify/identify_model.c \
 	%D%/identify/identify_page.c \
 	%D%/identify/identify_problem.c \
+	%D%/identify/identify_rank.c \
 	%D%/identify/identify_report.c \
 	%D%/identify/identify_search.c \
 	%D%/identify/identify_statistics.c \

@@ -243,6 +243,9 @@ typedef struct ds_identify_determined {
     int *known;         /* n: is the parameter determined? */
 } ds_identify_determined;
 
+/* The same from a Jacobian (m x n, by columns) and the residuals, which may be NULL. */
+int ds_identify_decompose(const ds_identify_problem *p, const double *residual, const double *j,
+                          ds_identify_determined *out, ds_error *e);
 int ds_identify_determine(ds_identify_problem *p, const double *u, ds_identify_determined *out, int *failed,
                           ds_error *e);
 void ds_identify_determined_clear(ds_identify_determined *d);

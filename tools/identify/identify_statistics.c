@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identify_statistics.c - what the data determine: rank and directions, intervals, and the recovery
- * certificate.
+/* identify_statistics.c - intervals, residuals at the estimate, and the recovery certificate.
  *
  * Intervals are computed in coordinates. Four methods:
  *
- *     linear    sigma^2 (J'J)^-1 with Student's t (G. Seber and C. Wild, "Nonlinear regression", 1989,
- * section
- *               2.1); exact for linear models with white noise
- *     correlated    the same, wider by the square root of (1 + r)/(1 - r), for residuals whose neighbours
- * have the
- *               correlation r (first-order autoregression)
- *     windows   moving a step of Gauss-Newton for resampled windows of the recording (block bootstrap: H.
- *               Kuensch, "The jackknife and the bootstrap for general stationary observations", 1989); for
- *               residuals that are not white. The wider of the last two counts
- *     profile   where the loss, minimised over all other parameters, rises by t^2 sigma^2 (D. Bates and D.
- *               Watts, "Nonlinear regression analysis and its applications", 1988, chapter 6); for parameters
- *               that the data determine poorly */
+ *     linear      sigma^2 (J'J)^-1 with Student's t (G. Seber and C. Wild, "Nonlinear regression", 1989,
+ *                 section 2.1); exact for linear models with white noise
+ *     correlated  the same, wider by the square root of (1 + r)/(1 - r), for residuals whose neighbours have
+ *                 the correlation r (first-order autoregression)
+ *     windows     moving a step of Gauss-Newton for resampled windows of the recording (block bootstrap: H.
+ *                 Kuensch, "The jackknife and the bootstrap for general stationary observations", 1989); for
+ *                 residuals that are not white. The wider of the last two counts
+ *     profile     where the loss, minimised over all other parameters, rises by t^2 sigma^2 (D. Bates and D.
+ *                 Watts, "Nonlinear regression analysis and its applications", 1988, chapter 6); for
+ *                 parameters that the data determine poorly */
 #include "config.h"
 
 #include "identify/identify.h"
 
 #include "base/stop.h"
 #include "stats/sample.h"
-#include "stats/singular.h"
 
 #include <diffsim/helper/random.h>
 #include <math.h>
@@ -31,170 +27,13 @@
 #include <string.h>
 
 enum { BLOCKS = 20, BISECTIONS = 7 };
-static const double least = 1e-7, shown = 0.15, poor = 0.25;
+static const double poor = 0.25;
 
-/* ---- rank ---- */
+/* ---- undetermined directions ---- */
 
 static double wide_of(const ds_identify_problem *p, size_t i)
 {
     return p->upper[i] - p->lower[i];
-}
-
-void ds_identify_determined_clear(ds_identify_determined *d)
-{
-    free(d->value);
-    free(d->known);
-    *d = (ds_identify_determined){0};
-}
-
-static int allocate(ds_identify_determined *d, size_t n)
-{
-    *d = (ds_identify_determined){.n = n};
-    d->value = calloc(n + 2 * n * n, sizeof *d->value);
-    d->known = calloc(n, sizeof *d->known);
-    d->vector = d->value != NULL ? d->value + n : NULL;
-    d->covariance = d->value != NULL ? d->vector + n * n : NULL;
-    return d->value != NULL && d->known != NULL;
-}
-
-static uint64_t count_rows(const double *r, const double *j, uint64_t m, size_t n)
-{
-    uint64_t rows = 0;
-    for (uint64_t k = 0; k < m; k++) {
-        int counts = r != NULL && fabs(r[k]) > 0;
-        for (size_t i = 0; !counts && i < n; i++) {
-            counts = fabs(j[i * m + k]) > 0;
-        }
-        rows += (uint64_t)counts;
-    }
-    return rows;
-}
-
-/* From J (m x n, by columns; destroyed): singular values, rank, covariance. */
-static void decompose(const ds_identify_problem *p, double *j, double *v, ds_identify_determined *d)
-{
-    const size_t n = p->n;
-    for (size_t i = 0; i < n; i++) {
-        for (uint64_t k = 0; k < p->m; k++) {
-            j[i * p->m + k] *= wide_of(p, i);
-        }
-    }
-    ds_singular_rotate(j, v, p->m, n);
-    for (size_t k = 0; k < n; k++) {
-        double sum = 0;
-        for (uint64_t i = 0; i < p->m; i++) {
-            sum += j[k * p->m + i] * j[k * p->m + i];
-        }
-        size_t at = k;
-        const double s = sqrt(sum);
-        while (at > 0 && d->value[at - 1] < s) {
-            d->value[at] = d->value[at - 1];
-            memcpy(d->vector + at * n, d->vector + (at - 1) * n, n * sizeof *v);
-            at--;
-        }
-        d->value[at] = s;
-        memcpy(d->vector + at * n, v + k * n, n * sizeof *v);
-    }
-    while (d->rank < n && d->value[d->rank] > least * d->value[0]) {
-        d->rank++;
-    }
-    d->condition = d->rank == n ? pow(d->value[0] / d->value[n - 1], 2) : (double)INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        d->known[i] = d->rank > 0;
-        for (size_t k = d->rank; k < n; k++) {
-            d->known[i] &= fabs(d->vector[k * n + i]) < 1e-3;
-        }
-        for (size_t l = 0; l < n; l++) {
-            for (size_t k = 0; k < d->rank; k++) {
-                d->covariance[i * n + l] += d->vector[k * n + i] * d->vector[k * n + l] /
-                                            (d->value[k] * d->value[k]) * wide_of(p, i) * wide_of(p, l);
-            }
-        }
-    }
-}
-
-int ds_identify_determine(ds_identify_problem *p, const double *u, ds_identify_determined *out, int *failed,
-                          ds_error *e)
-{
-    double *j = malloc((p->m * p->n + p->n * p->n) * sizeof *j);
-    int rc = j == NULL || !allocate(out, p->n) ? ds_no_memory(e) : ds_identify_jacobian(p, u, j, failed, e);
-    if (rc == 0 && !*failed) {
-        out->rows = count_rows(NULL, j, p->m, p->n);
-        decompose(p, j, j + p->m * p->n, out);
-    }
-    free(j);
-    return rc;
-}
-
-/* ---- directions in words ---- */
-
-/* Relative change of a parameter along a direction; NAN where its value is not positive. Names of units tell
- * which variables are logarithms. */
-static double relative(const ds_identify_problem *p, const double *u, const double *vector, size_t i)
-{
-    const ds_identify_parameter *x = &p->c->parameter[p->parameter[i]];
-    const double change = vector[i] * wide_of(p, i) * ds_identify_slope(x, u[i]),
-                 value = ds_identify_value(x, u[i]);
-    if (strncmp(x->unit, "log10", 5) == 0) {
-        return change * log(10);
-    }
-    return value > 0 ? change / value : (double)NAN;
-}
-
-static int close_to(double a, double b)
-{
-    return fabs(a - b) < 0.02 * fabs(b);
-}
-
-void ds_identify_direction_words(const ds_identify_problem *p, const double *u, const double *vector,
-                                 char out[DS_IDENTIFY_LINE])
-{
-    size_t big[DS_IDENTIFY_PARAMETERS], count = 0, at = 0;
-    double most = 0;
-    int equal = 1;
-    for (size_t i = 0; i < p->n; i++) {
-        most = fmax(most, fabs(vector[i]));
-    }
-    for (size_t i = 0; i < p->n; i++) {
-        if (fabs(vector[i]) > shown * most || fabs(relative(p, u, vector, i)) > 0.05) {
-            if (fabs(vector[i]) > 1e-3 * most) {
-                big[count++] = i;
-            }
-        }
-    }
-    const double first = count > 0 ? relative(p, u, vector, big[0]) : (double)NAN;
-    for (size_t k = 1; k < count; k++) {
-        equal &= close_to(relative(p, u, vector, big[k]), first);
-    }
-#define NAME(k) p->c->parameter[p->parameter[big[k]]].name
-    if (count == 1) {
-        snprintf(out, DS_IDENTIFY_LINE, "%s has no effect on the data", NAME(0));
-    } else if (count == 2 && equal) {
-        snprintf(out, DS_IDENTIFY_LINE, "%s and %s only as a ratio: fix one of them", NAME(0), NAME(1));
-    } else if (count == 2 && close_to(-relative(p, u, vector, big[1]), first)) {
-        snprintf(out, DS_IDENTIFY_LINE, "%s and %s only as a product: fix one of them", NAME(0), NAME(1));
-    } else if (count > 2 && equal) {
-        for (size_t k = 0; k < count && at < DS_IDENTIFY_LINE - 100; k++) {
-            at += (size_t)snprintf(out + at, DS_IDENTIFY_LINE - at, "%s%s",
-                                   k == 0           ? ""
-                                   : k + 1 == count ? " and "
-                                                    : ", ",
-                                   NAME(k));
-        }
-        snprintf(out + at, DS_IDENTIFY_LINE - at, " only up to a common factor: fix one of them");
-    } else {
-        at = (size_t)snprintf(out, DS_IDENTIFY_LINE, "no change along");
-        for (size_t k = 0; k < count && at < DS_IDENTIFY_LINE - 100; k++) {
-            at += (size_t)snprintf(out + at, DS_IDENTIFY_LINE - at, " %s%.2g %s",
-                                   vector[big[k]] < 0 ? "- "
-                                   : k > 0            ? "+ "
-                                                      : "",
-                                   fabs(vector[big[k]]), NAME(k));
-        }
-        snprintf(out + at, DS_IDENTIFY_LINE - at,
-                 " (in widths of the box): fix one of them, or record a richer motion");
-    }
-#undef NAME
 }
 
 static void add_undetermined(ds_identify_result *r, const char *words)
@@ -572,8 +411,8 @@ static void estimate(ds_identify_problem *p, ds_identify_result *r, const double
 static int describe(ds_identify_problem *p, ds_identify_result *r, ds_error *e)
 {
     int failed = 0;
-    double *j = malloc((2 * p->m * p->n + p->n * p->n) * sizeof *j);
-    int rc = j == NULL || !allocate(&r->determined, p->n) ? ds_no_memory(e) : 0;
+    double *j = malloc(p->m * p->n * sizeof *j);
+    int rc = j == NULL ? ds_no_memory(e) : 0;
     ds_identify_window(p, ds_identify_fitted(p));
     rc = rc != 0 ? rc : ds_identify_residuals(p, 1, r->u, r->residual, &r->loss, e);
     rc = rc != 0 ? rc : ds_identify_jacobian(p, r->u, j, &failed, e);
@@ -581,11 +420,8 @@ static int describe(ds_identify_problem *p, ds_identify_result *r, ds_error *e)
         rc =
             ds_fail(e, DS_EXIT_ENV, "identify: no Jacobian at the estimate: the simulation fails next to it");
     }
+    rc = rc != 0 ? rc : ds_identify_decompose(p, r->residual, j, &r->determined, e);
     if (rc == 0) {
-        double *copy = j + p->m * p->n;
-        memcpy(copy, j, p->m * p->n * sizeof *j);
-        r->determined.rows = count_rows(r->residual, j, p->m, p->n);
-        decompose(p, copy, copy + p->m * p->n, &r->determined);
         look_at_residuals(p, r);
         estimate(p, r, j);
     }
