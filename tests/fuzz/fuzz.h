@@ -21,9 +21,9 @@
 /* All targets; fuzz_NAME() starts from tests/fuzz/corpus/NAME. `store` is the first: it configures SQLite. */
 /* clang-format off */
 #define FUZZ_TARGETS(X) \
-    X(store) X(bench) X(cloth) X(descriptor) X(elf) X(gmsh) X(ini) X(network) X(npy) X(obj) X(particles) X(ply) \
-    X(png) X(policy) X(recording) X(robot) X(run_table) X(scene) X(set) X(slice) X(snapshot) X(soft) X(stl) \
-    X(summary) X(tetgen) X(text_array) X(trajectory)
+    X(store) X(bench) X(cloth) X(descriptor) X(elf) X(gmsh) X(ini) X(network) X(npy) X(obj) X(particles) \
+    X(ply) X(png) X(policy) X(recording) X(robot) X(run_table) X(scene) X(set) X(slice) X(snapshot) X(soft) \
+    X(stl) X(summary) X(tetgen) X(text_array) X(trajectory)
 /* clang-format on */
 #define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
 FUZZ_TARGETS(FUZZ_DECLARE)
