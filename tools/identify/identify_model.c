@@ -4,8 +4,8 @@
  *
  * Variables of environment `robot` (docs/robots.md) and where they are written:
  *
- *     mass.BODY     factor of mass and inertia of a link and of those fixed to it; in MJCF of <inertial>, or of
- *                   the mass or density of the geoms
+ *     mass.BODY     factor of mass and inertia of a link and of those fixed to it; in MJCF of <inertial>, or
+ *                   of the mass or density of the geoms
  *     length.BODY   factor of all origins in a link and of the origins of the joints on it (URDF)
  *     damping, spring, rest, armature.JOINT    attributes of the joint (URDF: damping alone)
  *

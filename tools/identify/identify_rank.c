@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identify_rank.c - how many directions of the parameters the residuals determine, and the others in words. */
+/* identify_rank.c - how many directions of the parameters the residuals determine; the others in words. */
 #include "config.h"
 
 #include "identify/identify.h"
