@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/sem_wait.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "protect/call_state.h"
@@ -150,18 +151,13 @@ static void *tick(void *arg)
     ds_progress *p = arg;
     ds_locale_use_c();
     for (;;) {
-        struct timespec until;
         uint64_t start = atomic_load(&p->start);
         int limited = p->seconds > 0.0 && start != 0;
         double left = limited ? p->seconds - 1e-9 * (double)(ds_clock_ns() - start) : 1.0;
-        clock_gettime(CLOCK_MONOTONIC, &until); /* the realtime clock may be set back */
-        until.tv_nsec += left > 0.0 && 1e9 * left < TICK_NS ? (long)(1e9 * left) + 1000 : TICK_NS;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_nsec -= 1000000000;
-            until.tv_sec++;
-        }
+        const uint64_t until =
+            ds_clock_ns() + (left > 0.0 && 1e9 * left < TICK_NS ? (uint64_t)(1e9 * left) + 1000 : TICK_NS);
         int rc;
-        while ((rc = sem_clockwait(&p->quit, CLOCK_MONOTONIC, &until)) != 0 && errno == EINTR) {
+        while ((rc = ds_sem_wait_until(&p->quit, until)) != 0 && errno == EINTR) {
         }
         if (rc == 0) {
             return NULL;

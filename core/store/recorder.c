@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/sem_wait.h"
 #include "protect/call_state.h"
 #include "protect/crash.h"
 
@@ -109,14 +110,8 @@ static void wait_for(sem_t *s)
 /* Sleeps for GATHER_NS, or until `hurry` is set. */
 static void gather(ds_recorder *r)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until); /* the realtime clock may be set back */
-    until.tv_nsec += GATHER_NS;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_nsec -= 1000000000;
-        until.tv_sec++;
-    }
-    while (!atomic_load(&r->hurry) && sem_clockwait(&r->wake, CLOCK_MONOTONIC, &until) == 0) {
+    const uint64_t until = ds_clock_ns() + GATHER_NS;
+    while (!atomic_load(&r->hurry) && ds_sem_wait_until(&r->wake, until) == 0) {
     }
 }
 

@@ -399,6 +399,21 @@ int ds_process_was_mute(const char *what, int status, ds_error *e)
                : 0;
 }
 
+/* The name of a signal without SIG; NULL for one that nothing is killed by. */
+static const char *signal_name(int sig)
+{
+#if __GLIBC_PREREQ(2, 32)
+    return sigabbrev_np(sig);
+#else
+    static const char *const names[] = {
+        [SIGHUP] = "HUP",   [SIGINT] = "INT",   [SIGQUIT] = "QUIT", [SIGILL] = "ILL",   [SIGTRAP] = "TRAP",
+        [SIGABRT] = "ABRT", [SIGBUS] = "BUS",   [SIGFPE] = "FPE",   [SIGKILL] = "KILL", [SIGUSR1] = "USR1",
+        [SIGSEGV] = "SEGV", [SIGUSR2] = "USR2", [SIGPIPE] = "PIPE", [SIGALRM] = "ALRM", [SIGTERM] = "TERM",
+        [SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ", [SIGSYS] = "SYS"};
+    return sig >= 0 && sig < (int)(sizeof names / sizeof names[0]) ? names[sig] : NULL;
+#endif
+}
+
 void ds_process_describe_end(const ds_process *p, const char *who, int status, const char *limit, char *text,
                              size_t size)
 {
@@ -410,7 +425,7 @@ void ds_process_describe_end(const ds_process *p, const char *who, int status, c
         snprintf(text, size, "%s found its shared memory overwritten", who);
     } else if (WIFSIGNALED(status)) {
         int sig = WTERMSIG(status);
-        const char *name = sigabbrev_np(sig);
+        const char *name = signal_name(sig);
         snprintf(text, size, "%s was killed by SIG%s (%s)%s", who, name != NULL ? name : "?", strsignal(sig),
                  sig == SIGKILL ? ": killed from outside, perhaps because memory ran out" : "");
     } else {

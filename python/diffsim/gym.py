@@ -25,8 +25,10 @@ STEPWISE = (
     "flip",
     "fluid",
     "move",
+    "particles",
     "pendulum",
     "pinch",
+    "robot",
     "rollingpin",
     "rope",
     "table",
@@ -269,7 +271,8 @@ def _info(lanes, row, lane):
 class VectorEnv(gymnasium.vector.VectorEnv):
     """Several episodes of one environment at once, played in parallel by its worker processes (``jobs``).
 
-    An episode that is over is begun anew by the next step, whose action for it is ignored (AutoresetMode.NEXT_STEP)."""
+    An episode that is over is begun anew by the next step, whose action for it is ignored (AutoresetMode.NEXT_STEP), or before it
+    by ``reset(options={"reset_mask": over})``."""
 
     metadata = {
         "render_modes": ["rgb_array"],
@@ -297,7 +300,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return self._lanes.env
 
     def reset(self, *, seed=None, options=None):
+        options = dict(options or {})
+        chosen = options.pop("reset_mask", None)
         _no_options(options)
+        if chosen is not None:
+            return self._reset_some(chosen, seed), {}
         many = isinstance(seed, (list, tuple, range, np.ndarray))
         super().reset(seed=None if many else _seed(seed))
         seeds = list(map(_seed, seed)) if many else None if seed is None else [seed + i for i in range(self.num_envs)]
@@ -308,9 +315,21 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self._random = [
                 self._random[i] if s is None else gymnasium.utils.seeding.np_random(s)[0] for i, s in enumerate(seeds)
             ]
-        self._over[:] = False
-        lanes = np.arange(self.num_envs)
-        return self._lanes.reset(lanes, [_key(self._random[i], self._lanes.env) for i in lanes]), {}
+        return self._begin(np.arange(self.num_envs)), {}
+
+    def _begin(self, lanes):
+        self._over[lanes] = False
+        return self._lanes.reset(lanes, [_key(self._random[i], self._lanes.env) for i in lanes])
+
+    def _reset_some(self, chosen, seed):
+        """Begins the chosen episodes now; the observations of the others are 0."""
+        chosen = np.asarray(chosen)
+        if chosen.dtype != bool or chosen.shape != (self.num_envs,) or seed is not None:
+            raise UsageError(f"reset_mask: expected {self.num_envs} truth values, and no seed with it")
+        obs = np.zeros((self.num_envs, self._lanes.info.n_obs))
+        if chosen.any():
+            obs[chosen] = self._begin(np.flatnonzero(chosen))
+        return obs
 
     def step(self, actions):
         if not self._lanes.begun.all() and not self._lanes.closed:
@@ -325,7 +344,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             for lane, info in about.items():
                 infos = self._add_info(infos, info, lane)
         if again.size:
-            obs[again] = self._lanes.reset(again, [_key(self._random[i], self._lanes.env) for i in again])
+            obs[again] = self._begin(again)
         self._over = ended != 0
         return obs, reward, ended == _TERMINATED, ended == _TRUNCATED, infos
 

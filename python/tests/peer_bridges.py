@@ -165,6 +165,17 @@ class Peers(Case):
         """Optuna as a plugin: repeated, resumed"""
         self.search("Optuna")
 
+    @needs("botorch")
+    def test_botorch(self):
+        """BoTorch as a plugin: repeated, resumed"""
+        self.search("BoTorch")
+        self.search("BoTorch", "--set", "opt.batch=4")
+
+    @needs("ax")
+    def test_ax(self):
+        """Ax as a plugin: repeated, resumed"""
+        self.search("Ax")
+
     @needs("scipy")
     def test_scipy(self):
         """SciPy as a plugin: repeated, resumed"""

@@ -482,7 +482,7 @@ typedef struct one_call {
     const char *what, *hint;
 } one_call;
 
-static void call_once(ds_check *c, void *arg)
+static void make_one_call(ds_check *c, void *arg)
 {
     const one_call *call = arg;
     ds_check_env env;
@@ -506,7 +506,7 @@ static void call_once(ds_check *c, void *arg)
 static void start_point(ds_check *c, uint32_t threads, const char *what, const char *hint)
 {
     one_call call = {threads, what, hint};
-    ds_check_in_child(c, call_once, &call, sizeof call);
+    ds_check_in_child(c, make_one_call, &call, sizeof call);
 }
 
 static void call_in_process(ds_check *c, void *arg)

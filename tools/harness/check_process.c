@@ -230,8 +230,13 @@ uint64_t ds_process_heap(void)
 #if FOREIGN_ALLOCATOR
     return 0;
 #else
+#if __GLIBC_PREREQ(2, 33)
     struct mallinfo2 m = mallinfo2();
     return (uint64_t)m.uordblks + (uint64_t)m.hblkhd;
+#else /* counts of 32 bits, whose differences are what is needed */
+    struct mallinfo m = mallinfo();
+    return (uint64_t)(unsigned)m.uordblks + (uint64_t)(unsigned)m.hblkhd;
+#endif
 #endif
 }
 

@@ -9,7 +9,7 @@ dshost.
     pycma       objective(), fmin(): pycma
     scipy       problem(): the arguments of scipy.optimize
     watch       a live run in TensorBoard and CSV
-    peers()     the other direction: a file of plugins, for dshost --opt FILE:Pycma (Nevergrad, Optuna, SciPy)
+    peers()     the other direction: a file of plugins, for dshost --opt FILE:Pycma (Nevergrad, Optuna, SciPy, BoTorch, Ax)
 
 Each module needs only the library of its name; none is imported before it is used."""
 from __future__ import annotations

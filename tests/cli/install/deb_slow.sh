@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # deb_slow.sh - the archive of `make dist` becomes Debian packages: each package has its files, libdiffsim exports the
-# declared symbols, lintian finds no error, and the installed packages work together in another root.
+# declared symbols, lintian finds no error, and in another root the packages work together and pass their autopkgtests.
 . "$(dirname "$0")/../lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
 for tool in dpkg-buildpackage dh dh_python3 lintian; do
@@ -42,11 +42,23 @@ HOME=/nowhere status 0 "what is in them runs" root/usr/bin/dshost run --env cart
 result $? "with pictures"
 grep -q '^ ds_environment_open@Base' "$(echo diffsim-*/debian/libdiffsim1/DEBIAN/symbols)"
 result $? "the library has a file of its symbols"
+# The autopkgtests, with the unpacked packages in the place of installed ones.
+triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+autopkgtest() { # autopkgtest NAME: from the tree of the source package, as Debian runs it
+	mkdir "$tmp/$1" && cd "$tmp"/diffsim-*/ || exit 99
+	status 0 "autopkgtest $1" env AUTOPKGTEST_TMP="$tmp/$1" PATH="$tmp/root/usr/bin:$PATH" LD_LIBRARY_PATH="$tmp/root/usr/lib/$triplet" \
+		PKG_CONFIG_LIBDIR="$tmp/root/usr/lib/$triplet/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$tmp/root" \
+		PYTHONPATH="$tmp/root/usr/lib/python3/dist-packages" "debian/tests/$1"
+	cd "$tmp" || exit 99
+}
+autopkgtest plugin-in-c
 python=/usr/bin/python3
 if "$python" -c 'import numpy' 2>/dev/null; then
 	cp "$DS_TOP_SRC/examples/hill.py" .
 	DIFFSIM_PYTHON=$python status 0 "plugins in Python find their package" root/usr/bin/dshost eval --env hill.py
+	autopkgtest plugin-in-python
 else
+	skip "$python has no NumPy"
 	skip "$python has no NumPy"
 fi
 finish

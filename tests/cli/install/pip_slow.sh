@@ -3,15 +3,8 @@
 # pip_slow.sh - `pip install` of a source archive: pip builds with configure and make in a folder of its own, and in an empty
 # environment the three lines of the README have the numbers of dshost; what is missing is said in one line.
 . "$(dirname "$0")/../lib.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
-for python in ${DS_PYTHON:-${DIFFSIM_PYTHON:-python3}} /usr/bin/python3; do
-	"$python" -c 'import numpy' 2>/dev/null && break
-done
-if [ -n "$DS_SANITIZE" ] || ! command -v patchelf >/dev/null || ! "$python" -c 'import numpy, venv, ensurepip' 2>/dev/null; then
-	echo "1..0 # SKIP a build without sanitizers, patchelf, and $python with NumPy and venv are needed"
-	exit 0
-fi
-cd "$tmp" && mkdir sdist home empty || exit 99
+. "$(dirname "$0")/pip_lib.sh"
+mkdir sdist
 DIFFSIM_BUILD_DIR=$DS_TOP_BUILD PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$DS_TOP_SRC/packaging "$python" - "$tmp/sdist" >"$tmp/err" 2>&1 <<'END'
 import sys, tarfile, build_backend
 name = build_backend.build_sdist(sys.argv[1])
@@ -25,8 +18,7 @@ with tarfile.open(f"{sys.argv[1]}/{name}") as archive:
 END
 result $? "the source archive has the form that pip expects"
 mkdir tree && tar xf sdist/diffsim_global-*.tar.gz -C tree --strip-components=1
-"$python" -m venv env && site=$(env/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
-	"$python" -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))' >"$site/numpy.pth"
+make_env
 mkdir few && for tool in sh cat env; do ln -s "$(command -v $tool)" few; done
 env -i HOME="$tmp/home" PATH="$tmp/few" "$tmp/env/bin/python" -m pip install --no-index --no-deps --no-build-isolation ./tree >"$tmp/out.txt" 2>&1
 [ $? -ne 0 ] && grep -q 'diffsim: to build from source, make, .*gcc.* must be installed first: apt-get install make' "$tmp/out.txt"
@@ -41,9 +33,6 @@ result = diffsim.minimize(env, method="racer", budget=200)
 print(repr(result.best_loss))
 END
 cd empty || exit 99
-apart() { # apart COMMAND...: with nothing of this machine but the environment
-	env -i HOME="$tmp/home" PATH="$tmp/env/bin" "$@"
-}
 here=$(apart "$tmp/env/bin/python" ../three.py 2>"$tmp/err")
 result $? "the three lines of the README"
 apart dshost run --env cartpole --opt racer --budget 200 --out run >/dev/null 2>"$tmp/err"

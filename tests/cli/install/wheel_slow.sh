@@ -3,23 +3,21 @@
 # wheel_slow.sh - `make wheel`: pip installs it into an empty environment, where the three lines of the README, dshost and
 # plugins in Python and C work without the source tree; plugins in Python need no compiler.
 . "$(dirname "$0")/../lib.sh"
-unset MAKEFLAGS MFLAGS MAKELEVEL LD_LIBRARY_PATH PKG_CONFIG_PATH
-for python in ${DS_PYTHON:-${DIFFSIM_PYTHON:-python3}} /usr/bin/python3; do
-	"$python" -c 'import numpy' 2>/dev/null && break
-done
-if [ -n "$DS_SANITIZE" ] || ! command -v patchelf >/dev/null || ! "$python" -c 'import numpy, venv, ensurepip' 2>/dev/null; then
-	echo "1..0 # SKIP a build without sanitizers, patchelf, and $python with NumPy and venv are needed"
-	exit 0
-fi
-cd "$tmp" || exit 99
-if ! run "${MAKE:-make}" -C "$DS_TOP_BUILD" wheel PYTHON3="$python"; then
+. "$(dirname "$0")/pip_lib.sh"
+if [ -n "$DS_WHEEL" ]; then # a wheel that is there
+	cp "$DS_WHEEL" .
+elif ! run "${MAKE:-make}" -C "$DS_TOP_BUILD" wheel PYTHON3="$python"; then
 	if grep -q 'needs an installation with the folders' "$tmp/err"; then
 		echo "1..0 # SKIP configured with other folders than bin, lib and libexec"
 		exit 0
 	fi
+	result 1 "make wheel"
+	finish
+	exit 1
+else
+	result 0 "make wheel"
+	cp "$DS_TOP_BUILD"/dist/diffsim_global-*.whl .
 fi
-result "$status" "make wheel"
-cp "$DS_TOP_BUILD"/dist/diffsim_global-*.whl . && mkdir empty home
 wheel=$(echo diffsim_global-*.whl)
 "$python" - "$wheel" >"$tmp/out" 2>"$tmp/err" <<'EOF'
 import base64, hashlib, re, sys, zipfile
@@ -40,12 +38,8 @@ assert zipfile.Path(z, "diffsim/native/bin/dshost").exists() and z.getinfo("diff
 EOF
 result $? "it is a wheel: names, digests, modes"
 # NumPy comes with the Python that there is; the wheel has to be alone otherwise.
-"$python" -m venv env && site=$(env/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') &&
-	"$python" -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))' >"$site/numpy.pth"
+make_env
 status 0 "pip installs it" env/bin/python -m pip install --no-index --no-deps --quiet "$wheel"
-apart() { # apart COMMAND...: with nothing of this machine but the environment
-	run env -i HOME="$tmp/home" PATH="$tmp/env/bin" "$@"
-}
 cd empty || exit 99
 cat >three.py <<'EOF'
 import resource, time
@@ -59,18 +53,18 @@ env.close()
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print("%.1f s of processor, %.1f s" % (sum(u.ru_utime + u.ru_stime for u in used), time.time() - begin))
 EOF
-apart "$tmp/env/bin/python" three.py
+run apart "$tmp/env/bin/python" three.py
 result "$status" "the three lines: $(cat "$tmp/out")"
 [ "$(sed 's/\..*//' "$tmp/out")" -lt 20 ]
 result $? "in less than 20 s of processor, however many others want it"
-apart dshost doctor
+run apart dshost doctor
 [ "$status" -eq 0 ] && ! grep -v '^limit\|^system' "$tmp/out" | grep -q "$DS_TOP_BUILD"
 result $? "dshost finds its own parts alone"
-apart dshost run --env pinball --opt bo --budget 12 --out run
+run apart dshost run --env pinball --opt bo --budget 12 --out run
 [ "$status" -eq 0 ] && [ -s run/convergence.png ]
 result $? "it runs, with pictures"
 printf 'class Env:\n    lower, upper = [0, 0], 1\n    def loss(self, x):\n        return x @ x\n' >my_env.py
-apart dshost eval --env my_env.py:Env --json
+run apart dshost eval --env my_env.py:Env --json
 has '"loss": 0.5' "a plugin in Python, by the Python of the wheel"
 PKG_CONFIG_PATH=$site/diffsim/native/lib/pkgconfig
 export PKG_CONFIG_PATH
@@ -78,7 +72,7 @@ if command -v pkg-config >/dev/null; then
 	# shellcheck disable=SC2046
 	${DS_CC:-cc} -O2 -fPIC -shared -fvisibility=hidden $(pkg-config --cflags diffsim) -o hill.so "$DS_TOP_SRC/examples/hill.c" -lm 2>"$tmp/err"
 	result $? "a plugin in C compiles against it"
-	apart dshost eval --env ./hill.so --gradient
+	run apart dshost eval --env ./hill.so --gradient
 	result "$status" "and is loaded"
 	# shellcheck disable=SC2046
 	${DS_CC:-cc} -O2 $(pkg-config --cflags libdiffsim) -o embed "$DS_TOP_SRC/examples/embed.c" $(pkg-config --libs libdiffsim) -lm 2>"$tmp/err" &&

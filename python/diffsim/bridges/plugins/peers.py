@@ -156,6 +156,87 @@ class SciPy(_Peer):
             restart += 1
 
 
+class BoTorch(_Peer):
+    """Bayesian optimization by BoTorch: a Gaussian process with its default prior, and the logarithm of the expected improvement."""
+
+    citation = "M. Balandat et al.: BoTorch, NeurIPS 2020; S. Ament et al.: Unexpected Improvements to Expected Improvement, NeurIPS 2023"
+
+    def __init__(
+        self,
+        initial: Annotated[int, Int(0, 100000, "", "Sobol points before the first model; 0 = 2 n + 1, at most 20.")] = 0,
+        batch: Annotated[int, Int(1, 256, "", "Points that are chosen together (qLogEI), and evaluated in parallel.")] = 1,
+    ):
+        self.initial, self.batch = initial, batch
+
+    def run(self, objective):
+        self.begin(objective)
+        import torch
+        from botorch.acquisition import qLogExpectedImprovement
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from botorch.optim import optimize_acqf
+        from botorch.sampling import SobolQMCNormalSampler
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        torch.manual_seed(self.seed)  # the process is this optimizer's own
+        torch.set_num_threads(1)  # the order of sums, and so the search, does not depend on the machine
+        n = objective.n
+        box = torch.stack([torch.zeros(n), torch.ones(n)]).double()
+        sobol = torch.quasirandom.SobolEngine(n, scramble=True, seed=self.seed)
+        first = sobol.draw((self.initial or min(2 * n + 1, 20)) - 1, dtype=torch.double).numpy()
+        u = np.vstack([self.scaled(objective.x0), first])
+        loss = objective.evaluate(self.points(u), tag="initial")
+        while True:
+            kept = np.isfinite(loss)
+            if kept.sum() < 2:  # nothing to learn from yet
+                new = sobol.draw(self.batch, dtype=torch.double).numpy()
+            else:
+                x, y = torch.from_numpy(u[kept]), torch.from_numpy(-loss[kept])[:, None]
+                y = (y - y.mean()) / (y.std() if y.std() > 0 else 1)
+                model = SingleTaskGP(x, y)
+                fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+                sampler = SobolQMCNormalSampler(torch.Size([128]), seed=self.seed)
+                gain = qLogExpectedImprovement(model, y.max(), sampler=sampler)
+                new = optimize_acqf(gain, box, q=self.batch, num_restarts=4, raw_samples=128)[0].numpy()
+            u = np.vstack([u, new])
+            loss = np.append(loss, objective.evaluate(self.points(new), tag="improvement"))
+
+
+class Ax(_Peer):
+    """The default strategy of Ax: Sobol points, then Bayesian optimization."""
+
+    citation = "M. Olson et al.: Ax: A Platform for Adaptive Experimentation, AutoML 2025"
+
+    def __init__(self, batch: Annotated[int, Int(1, 256, "", "Trials that are asked at once, and evaluated in parallel.")] = 1):
+        self.batch = batch
+
+    def run(self, objective):
+        self.begin(objective)
+        import logging
+
+        import torch
+        from ax.api.client import Client
+        from ax.api.configs import RangeParameterConfig
+
+        logging.disable(logging.WARNING)
+        torch.manual_seed(self.seed)
+        torch.set_num_threads(1)
+        names = [f"x{i}" for i in range(objective.n)]
+        client = Client(random_seed=self.seed)
+        client.configure_experiment(parameters=[RangeParameterConfig(name=k, bounds=(0.0, 1.0), parameter_type="float") for k in names])
+        client.configure_optimization(objective="-loss")
+        start = dict(zip(names, self.scaled(objective.x0).tolist()))
+        asked = {client.attach_trial(parameters=start): start}
+        while True:
+            losses = objective.evaluate(self.points([[p[k] for k in names] for p in asked.values()]), tag="trial")
+            for trial, loss in zip(asked, losses):
+                if math.isfinite(loss):
+                    client.complete_trial(trial_index=trial, raw_data={"loss": float(loss)})
+                else:
+                    client.mark_trial_failed(trial_index=trial)
+            asked = client.get_next_trials(max_trials=self.batch)
+
+
 class Gymnasium:
     """An environment of Gymnasium, by its id; the loss is minus the sum of the rewards."""
 
@@ -182,4 +263,4 @@ class Gymnasium:
 
 
 # As `py:NAME` names them.
-pycma, nevergrad, optuna, scipy, gymnasium = Pycma, Nevergrad, Optuna, SciPy, Gymnasium
+pycma, nevergrad, optuna, scipy, botorch, ax, gymnasium = Pycma, Nevergrad, Optuna, SciPy, BoTorch, Ax, Gymnasium
