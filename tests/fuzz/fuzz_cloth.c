@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_cloth.c - scene files of the spring model of cloth, from the text to the environment: each is refused with
- * one line, or gives an environment whose variables start between their bounds. */
+/* fuzz_cloth.c - scene files of the spring model of cloth, from the text to the environment: each is refused
+ * with one line, or gives an environment whose variables start between their bounds. */
 #include "tests/fuzz/fuzz.h"
 
 #include "engines/physics/cloth/env/springs_scene.h"

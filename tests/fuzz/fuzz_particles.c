@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_particles.c - scene files of material points, from the text to the task: each is refused with one line,
- * or gives bodies inside the grid, tools with bounds in order, and terms that name bodies and tools. */
+/* fuzz_particles.c - scene files of material points, from the text to the task: each is refused with one
+ * line, or gives bodies inside the grid, tools with bounds in order, and terms that name bodies and tools. */
 #include "tests/fuzz/fuzz.h"
 
 #include "engines/physics/mpm/env/setup.h"
