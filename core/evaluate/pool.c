@@ -589,7 +589,9 @@ static int post_call(transfer *b, slot_question *ask)
     }
     for (uint64_t k = 0; k < rows; k++) {
         ask->request.rows = (uint32_t)(rows - k);
-        ds_ring_fetch(b->ring, b->base + b->sent + AHEAD);
+        if (b->count - b->sent > AHEAD) {
+            ds_ring_fetch(b->ring, b->base + b->sent + AHEAD);
+        }
         post_next(b, ask);
     }
     if (b->sent - b->published >= b->quick) {

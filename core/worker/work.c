@@ -546,7 +546,9 @@ static uint64_t do_tickets(ds_worker_context *w, uint64_t ticket, uint64_t end)
     }
     for (; taken < most; taken++) {
         ds_slot *next = ds_ring_slot(s, ticket + taken);
-        ds_ring_fetch(s, ticket + taken + AHEAD);
+        if (end - ticket > taken + AHEAD) {
+            ds_ring_fetch(s, ticket + taken + AHEAD);
+        }
         if (!seize(w, next)) {
             continue;
         }
