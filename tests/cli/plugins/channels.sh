@@ -86,7 +86,7 @@ no_vector has no v
 channel operation 2 of channel 200: the environment has no such channel
 END
 refuses 4 "this environment has no channels" "an environment without channels offers none" \
-    "$dshost" run --env pendulum --opt "$asker" --budget 5 --pictures no --out none-offered
+    "$dshost" run --env bounce --opt "$asker" --budget 5 --pictures no --out none-offered
 
 if command -v sqlite3 >/dev/null; then
     mkdir old && sqlite3 old/run.sqlite <"$DS_TOP_SRC/tests/data/residuals_v0_1.sql"
