@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,12 +29,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of them */
 
 /* ---- the folder of an instance ---- */
 
-/* Waits until the process that made the folder has closed its end of the pipe, which its death does too, and
- * removes the folder. Between fork() and exec() of a process with threads: system calls only. */
-static void keep_folder(int end, const char *path)
+typedef struct made_folder {
+    int error; /* errno, or 0 */
+    char path[sizeof((fmu *)0)->folder];
+} made_folder;
+
+/* Makes a folder, tells its path, waits until the process that uses it has closed its end of the socket,
+ * which its death does too, and removes the folder. The host may end the group of the worker at any time:
+ * leave it first. Between fork() and exec() of a process with threads: hardly more than system calls. */
+static void keep_folder(int end, made_folder *f)
 {
-    char none;
-    setsid(); /* signals to the group of the worker are not meant */
+    setsid();
     for (int s = 1; s < 32; s++) {
         signal(s, SIG_IGN);
     }
@@ -44,37 +50,17 @@ static void keep_folder(int end, const char *path)
     for (int fd = 3; fd < 4096; fd++) { /* someone may wait for the end of one of them */
         close(fd);
     }
+    f->error = mkdtemp(f->path) != NULL ? 0 : errno;
+    if (write(0, f, sizeof *f) < 0 && f->error != 0) {
+        _exit(1);
+    }
+    char none;
     while (read(0, &none, 1) < 0 && errno == EINTR) {
     }
-    execl("/bin/rm", "rm", "-rf", "--", path, (char *)NULL);
+    if (f->error == 0) {
+        execl("/bin/rm", "rm", "-rf", "--", f->path, (char *)NULL);
+    }
     _exit(1);
-}
-
-/* Makes e->folder, which a process of its own removes, whatever ends this one. */
-static int make_folder(fmu *e)
-{
-    const char *tmp = getenv("TMPDIR");
-    int ends[2];
-    snprintf(e->folder, sizeof e->folder, "%.200s/diffsim-fmu-XXXXXX",
-             tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        e->folder[0] = '\0';
-        return -1;
-    }
-    if (mkdtemp(e->folder) == NULL || (e->keeper = fork()) < 0) {
-        rmdir(e->folder);
-        close(ends[0]);
-        close(ends[1]);
-        e->keeper = 0;
-        e->folder[0] = '\0';
-        return -1;
-    }
-    if (e->keeper == 0) {
-        keep_folder(ends[0], e->folder);
-    }
-    close(ends[0]);
-    e->keeper_fd = ends[1];
-    return 0;
 }
 
 static void remove_folder(fmu *e)
@@ -86,6 +72,45 @@ static void remove_folder(fmu *e)
         e->keeper = 0;
         e->folder[0] = '\0';
     }
+}
+
+/* Makes e->folder, which a process of its own makes and removes, whatever ends this one. */
+static int make_folder(fmu *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    made_folder f = {.error = 0};
+    int ends[2];
+    snprintf(f.path, sizeof f.path, "%.200s/diffsim-fmu-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return -1;
+    }
+    e->keeper = fork();
+    if (e->keeper == 0) {
+        keep_folder(ends[0], &f);
+    }
+    const int error = errno;
+    close(ends[0]);
+    size_t got = 0;
+    for (ssize_t n = 1; e->keeper > 0 && got < sizeof f && n > 0;) {
+        do {
+            n = read(ends[1], (char *)&f + got, sizeof f - got);
+        } while (n < 0 && errno == EINTR);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    e->keeper_fd = ends[1];
+    if (got == sizeof f && f.error == 0) {
+        memcpy(e->folder, f.path, sizeof e->folder);
+        return 0;
+    }
+    if (e->keeper > 0) {
+        remove_folder(e);
+        errno = got == sizeof f ? f.error : ECHILD;
+    } else {
+        close(ends[1]);
+        e->keeper = 0;
+        errno = error;
+    }
+    return -1;
 }
 
 /* Unpacks the FMU into a new folder and loads the library from there. */
