@@ -32,7 +32,7 @@
 #include "plugin/instance.h"
 #include "scene/scene_write.h"
 
-#define DS_RING_MAGIC 0x32304b524f574453u /* "SDWORK02" */
+#define DS_RING_MAGIC 0x33304b524f574453u /* "SDWORK03" */
 
 enum { DS_SLOT_FREE = 0, DS_SLOT_POSTED = 1, DS_SLOT_RUNNING = 2, DS_SLOT_DONE = 3, DS_SLOT_KILLED = 4 };
 
@@ -67,13 +67,14 @@ typedef struct ds_slot_steps {
  *
  *     [ds_query_layout, in[], out[]] [extra[]] x[n] grad[n] ds_slot
  *
- * where x begins a cache line: with few variables x, the gradient, and ds_slot up to the first character of
- * the message fill two lines. Only environments with channels have what is in the first brackets, and only
- * stepwise control has extra[]. */
+ * where x begins a cache line. With two variables x, the gradient and the request fill one line, and state,
+ * answer and the first characters of the message the next: without a gradient a worker writes to that one
+ * alone. Only environments with channels have what is in the first brackets, and only stepwise control has
+ * extra[]. */
 typedef struct ds_slot {
+    ds_slot_request request;
     atomic_uint state; /* DS_SLOT_*, with the worker in the upper bits */
     uint32_t alone;    /* nonzero = not in one call with other slots; the host sets it after a death */
-    ds_slot_request request;
     ds_answer answer;
     ds_slot_steps steps; /* not with DS_DO_EVALUATE */
 } ds_slot;
@@ -177,7 +178,7 @@ static inline void ds_ring_fetch(const ds_ring *s, uint64_t ticket)
 {
     const ds_slot *slot = ds_ring_slot(s, ticket);
     __builtin_prefetch(ds_slot_x(s, slot), 1);
-    __builtin_prefetch((const unsigned char *)slot + offsetof(ds_slot, answer), 1);
+    __builtin_prefetch((const unsigned char *)slot + offsetof(ds_slot, state), 1);
 }
 
 static inline double *ds_slot_x(const ds_ring *s, const ds_slot *slot)

@@ -62,7 +62,7 @@ static void directions_dot(touch *c)
 }
 
 /* sum[3] = the sum of the directions times x[3]. */
-static void along(double D[3][3], const double x[3], double sum[3])
+static void along(double (*D)[3], const double x[3], double sum[3])
 {
     for (int i = 0; i < 3; i++) {
         sum[i] = D[0][i] * x[0] + D[1][i] * x[1] + D[2][i] * x[2];
