@@ -179,13 +179,11 @@ check_LTLIBRARIES += %D%/plugins/alone.la %D%/plugins/asker.la %D%/plugins/badop
 # The longest first: whoever has more jobs than processors is not left with one of them at the end.
 long_scripts = \
 	python/tests/package.sh \
-	%D%/cli/tools/check/check_gradient.sh \
 	%D%/cli/tools/check/check_plugins.sh \
 	%D%/cli/tools/check/check.sh \
 	%D%/cli/plugins/examples.sh \
 	%D%/cli/plugins/python_plugins.sh \
 	%D%/cli/install/install.sh \
-	%D%/cli/plugins/languages.sh \
 	%D%/cli/portable.sh \
 	%D%/cli/plugins/fmu.sh \
 	%D%/cli/tools/identify.sh \
@@ -251,7 +249,7 @@ quick_scripts = \
 	%D%/cli/tools/view/view.sh \
 	%D%/cli/tools/view/view_files.sh \
 	%D%/cli/tools/view/view_live.sh
-EXTRA_DIST += $(long_scripts) $(quick_scripts)
+EXTRA_DIST += $(long_scripts) $(quick_scripts) $(wide_tests)
 EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/install/pip_lib.sh %D%/cli/docs_commands.awk \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
 	%D%/abi/env_grow.c %D%/abi/opt_grow.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/plugin_v0_2.c \
@@ -311,7 +309,7 @@ webp_tests = %D%/tools/exchange/test_film_files
 $(webp_tests): LDADD = $(test_archives) $(WEBPDEMUX_LIBS)
 $(filter-out $(library_tests),$(test_programs)): private LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(test_programs): $(filter %.la,$(test_libs))
-# These try less in `make check` than with CHECK_ALL set.
+# These try less in `make check` than with CHECK_ALL set; check_gradient.sh and languages.sh run in `make check-slow` alone.
 wide_tests = \
 	%D%/abi/grow.sh \
 	%D%/cli/tools/check/check.sh \

@@ -28,8 +28,7 @@ for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*
     fi
     whole=$all
     case $id in
-    analytic | pendulum | cartpole_gym | pinball | bounce | push | hydro2d | billiards | \
-        rand | cmaes | adam | racer | lm) [ -n "${DS_SANITIZE-}" ] || whole=yes ;;
+    analytic | pendulum | cartpole_gym | bounce | push | rand | cmaes | racer) [ -n "${DS_SANITIZE-}" ] || whole=yes ;;
     esac
     if [ -z "$whole" ]; then # a fifth of each episode has the same code in it; 0 steps stand for 25
         # shellcheck disable=SC2046 # words
