@@ -11,6 +11,7 @@ python_bridges = \
 	python/diffsim/bridges/nevergrad.py \
 	python/diffsim/bridges/optuna.py \
 	python/diffsim/bridges/pycma.py \
+	python/diffsim/bridges/sb3.py \
 	python/diffsim/bridges/scipy.py \
 	python/diffsim/bridges/watch.py
 python_peers = python/diffsim/bridges/plugins/peers.py

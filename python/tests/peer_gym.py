@@ -348,6 +348,38 @@ class Learners(Case):
         """SAC learns to balance cartpole as ours does"""
         self.learned("cartpole", "sac", 100, 20, {"learning_starts": 1000, "batch_size": 256})
 
+    def test_vector(self):
+        """a vector environment: last observations and losses, episodes begin in the same step"""
+        from diffsim.bridges.sb3 import VecEnv
+
+        envs = VecEnv("cartpole_gym", 3, jobs=1, start="random")
+        envs.seed(5)
+        self.assertEqual(envs.env_is_wrapped(object), [False] * 3)
+        obs, rng, over, length = envs.reset(), np.random.default_rng(0), 0, np.zeros(3, int)
+        with diffsim.make("cartpole_gym", start="random", jobs=1) as alone:
+            env = diffsim.gym.Env(alone)
+            np.testing.assert_array_equal(env.reset(seed=5)[0], obs[0])
+            playing = True
+            while over < 20:
+                action = rng.uniform(-1, 1, (3, 1)).astype(np.float32)
+                obs, reward, done, infos = envs.step(action)
+                length += 1
+                if playing:
+                    seen, r, ended, cut, about = env.step(action[0])
+                    np.testing.assert_array_equal(infos[0]["terminal_observation"] if done[0] else obs[0], seen)
+                    self.assertEqual((float(reward[0]), bool(done[0])), (np.float32(r), ended or cut))
+                    if done[0]:
+                        self.assertEqual(infos[0]["loss"], about["loss"])
+                        np.testing.assert_array_equal(infos[0]["x"], about["x"])
+                        playing = False
+                for lane in np.flatnonzero(done):
+                    self.assertFalse(infos[lane]["TimeLimit.truncated"])
+                    self.assertGreater(length[lane], 1)
+                    length[lane] = 0
+                    over += 1
+        self.assertFalse(playing)
+        envs.close()
+
     def test_ppo(self):
         """PPO of Stable-Baselines3 learns to hold the pole of cartpole_gym: mean return above 300 of 500"""
         import torch

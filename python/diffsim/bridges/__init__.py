@@ -8,6 +8,7 @@ dshost.
     ioh         problem(): a problem of IOHexperimenter, with its loggers
     pycma       objective(), fmin(): pycma
     scipy       problem(): the arguments of scipy.optimize
+    sb3         VecEnv: a vector environment of Stable-Baselines3
     watch       a live run in TensorBoard and CSV
     peers()     the other direction: a file of plugins, for dshost --opt FILE:Pycma (Nevergrad, Optuna, SciPy, BoTorch, Ax)
 
