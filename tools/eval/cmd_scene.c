@@ -325,7 +325,8 @@ static int draw(const findings *f, const request *q, ds_error *e)
         return 0;
     }
     snprintf(text, sizeof text, "%" PRIu64 " variables, %" PRIu64 " steps", f->n, f->steps);
-    const ds_caption caption = {.env = f->file, .text = text, .no_loss = 1};
+    const char *name = strrchr(f->file, '/');
+    const ds_caption caption = {.env = name != NULL ? name + 1 : f->file, .text = text, .no_loss = 1};
     return ds_picture_best(q->picture, f->scene, 0, &caption, e);
 }
 

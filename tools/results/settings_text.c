@@ -21,6 +21,8 @@ void ds_settings_text(char *out, size_t room, const ds_params *p)
             !(which || (ds_params_given(p, i) && strcmp(value, ds_params_info(p, i)->default_text) != 0))) {
             continue;
         }
+        const char *file = strrchr(value, '/'); /* of a path the file: its folders are those of one machine */
+        value = file != NULL && file[1] != '\0' ? file + 1 : value;
         char part[DS_MAX_NAME + LONGEST + 8];
         int cut = strlen(value) > LONGEST;
         int k = snprintf(part, sizeof part, "%s%.*s %.*s%s", n > 0 ? ", " : "", DS_MAX_NAME, name,
