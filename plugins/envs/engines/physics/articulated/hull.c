@@ -175,7 +175,7 @@ static int add_corner(hull *h, uint32_t top, double slack)
     return 1;
 }
 
-/* The corners and faces, with points that are no corner left out. */
+/* The corners and faces; points inside are left out. */
 static int copy_hull(ds_memory *m, const hull *h, tree_mesh *out)
 {
     uint32_t used[3 * MOST_FACES], *triangle = ds_memory_take(m, 3 * (size_t)h->faces, sizeof *triangle);

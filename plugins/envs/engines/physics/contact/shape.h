@@ -8,7 +8,7 @@
 typedef struct shape_box {
     double centre[2]; /* m */
     double half[2];   /* m: half length, half thickness */
-    double reach;     /* squared distance of the centres beyond which there is no contact */
+    double reach;     /* squared distance of the centres beyond which the bodies do not touch */
     double extent;    /* m, its root */
     double c, s;      /* of the angle */
 } shape_box;

@@ -42,7 +42,7 @@ const ds_param *const sheet_env_params[] = {
             "Continuous time of impact: a vertex moves on until it meets the floor. Without it the vertex "
             "loses its velocity at the beginning of the step."),
     DS_REAL("mu", "0", 0, 100, "", "Coulomb friction of the floor."),
-    DS_REAL("floor", "0", -1e6, 0.05, "m", "Height of the floor; far below, there is no contact."),
+    DS_REAL("floor", "0", -1e6, 0.05, "m", "Height of the floor; a floor far below is never touched."),
     DS_LIST("stiffness_range", "20,200", 1e-6, 1e4, 2, "N/m", "Stiffness at -1 and at 1."),
     DS_REAL("stiffness", "80", 0, 1e4, "N/m", "Stiffness if it is not a variable, and of the target."),
     DS_LIST("velocity", "0,-0.4,0.6", -100, 100, 3, "m/s",
