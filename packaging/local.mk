@@ -29,13 +29,16 @@ wheel: all
 	$(PYTHON3) $(srcdir)/%D%/make_wheel.py --stage wheel-stage --prefix '$(prefix)' --package $(srcdir)/python/diffsim \
 	  --version $(PACKAGE_VERSION) --readme $(srcdir)/README.md --licence $(srcdir)/LICENSE --out '$(wheel_dir)'
 	rm -rf wheel-stage
-.PHONY: wheel
+# For machines with an older C library; needs the network, as manylinux.sh says.
+manylinux:
+	PYTHON3='$(PYTHON3)' $(srcdir)/%D%/manylinux.sh
+.PHONY: wheel manylinux
 clean-wheel:
 	rm -rf wheel-stage dist
 clean-local: clean-wheel
 .PHONY: clean-wheel
 EXTRA_DIST += docs/bridges.md docs/fmi.md tests/plugins/fmu_models.c tests/plugins/make_fmu.py \
-	python/tests/peer_bridges.py %D%/conda %D%/build_backend.py %D%/make_wheel.py pyproject.toml
+	python/tests/peer_bridges.py %D%/conda %D%/build_backend.py %D%/make_wheel.py %D%/manylinux.sh pyproject.toml
 EXTRA_DIST += debian/changelog debian/control debian/copyright debian/diffsim-doc.install debian/diffsim-mpi.install \
 	debian/diffsim.install debian/libdiffsim-dev.install debian/libdiffsim1.install debian/libdiffsim1.symbols \
 	debian/python3-diffsim.install debian/rules debian/source/format debian/tests

@@ -124,9 +124,13 @@ def vendor(native, folder):
 
 
 def copyrights(originals):
-    """Licence texts of what was copied, as Debian installs them: package -> file."""
+    """Licence texts of what was copied, beside a library or as Debian installs them: library or package -> file."""
     found = {}
     for original in originals:
+        beside = Path(f"{original}.copyright")
+        if beside.exists():
+            found[original.name.partition(".so")[0]] = beside
+            continue
         for path in {str(original), str(original).replace("/usr/lib/", "/lib/", 1)}:
             done = subprocess.run(["dpkg", "-S", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
             package = done.stdout.partition(":")[0] if done.returncode == 0 else ""

@@ -34,9 +34,28 @@ for part in ("bin/dshost", "lib/libdiffsim.so.1", "lib/libdiffsim.so", "lib/pkgc
              "lib/diffsim/envs/torus.so", "lib/diffsim/optimizers/boleap.so", "lib/diffsim/adapters/py.so"):
     assert "diffsim/native/" + part in names, part
 assert re.match(r"diffsim_global-[0-9.]+-py3-none-manylinux_2_\d+_\w+\.whl$", sys.argv[1])
+libraries, texts = [sum(part in name for name in names) for part in ("/lib/vendored/", ".dist-info/licenses/vendored/")]
+assert texts >= libraries / 2, (texts, libraries)  # a package can have several libraries
 assert zipfile.Path(z, "diffsim/native/bin/dshost").exists() and z.getinfo("diffsim/native/bin/dshost").external_attr >> 16 & 0o111
 EOF
 result $? "it is a wheel: names, digests, modes"
+"$python" - "$wheel" >"$tmp/out" 2>"$tmp/err" <<'EOF'
+import re, sys, zipfile
+version = lambda text: tuple(map(int, text.split(".")))
+tag = version(re.search(r"manylinux_(\d+_\d+)_", sys.argv[1])[1].replace("_", "."))
+z = zipfile.ZipFile(sys.argv[1])
+newest = {}
+for name in z.namelist():
+    data = z.read(name)
+    if data.startswith(b"\x7fELF"):  # each version is a string of its own
+        found = re.findall(r"\0GLIBC_(\d+(?:\.\d+)+)(?=\0)", data.decode("latin-1"))
+        newest[name] = max(map(version, found), default=(0,))
+late = [f"{name} needs {v}" for name, v in newest.items() if v > tag]
+assert not late, late
+assert len(newest) > 50 and max(newest.values()) > (2, 2), newest
+print("%d files, glibc %d.%d at most" % (len(newest), *max(newest.values())[:2]))
+EOF
+result $? "no symbol is newer than its tag: $(cat "$tmp/out")"
 # NumPy comes with the Python that there is; the wheel has to be alone otherwise.
 make_env
 status 0 "pip installs it" env/bin/python -m pip install --no-index --no-deps --quiet "$wheel"
