@@ -435,6 +435,7 @@ static int take(ds_worker_context *w)
         if (taken >= posted || posted - taken > s->at.capacity) {
             return 0;
         }
+        __builtin_prefetch(&ds_ring_slot(s, taken)->state, 1); /* the exchange waits for earlier reads */
         const unsigned long long count = count_to_take(w, taken, posted - taken);
         if (atomic_compare_exchange_weak(&s->head->taken, &taken, taken + count)) {
             atomic_store_explicit(&w->mine->next, taken, memory_order_relaxed);
