@@ -427,25 +427,30 @@ static void derivatives_without_contact(void **state)
 }
 
 /* Links with solids of every form, which interpenetrate each other and the ground. */
+static void open_pile(world *s, uint64_t first, uint64_t key)
+{
+    static const tree_form forms[] = {TREE_SPHERE, TREE_CAPSULE, TREE_BOX, TREE_CYLINDER};
+    open_world(s, first + key, 5, TREE_FREE);
+    for (int i = 0; i < 5; i++) {
+        tree_shape *shape = &s->t->shape[tree_add_shape(s->t, i, forms[(i + (int)key) % 4])];
+        random_turn(s, shape->rotation);
+        for (int k = 0; k < 3; k++) {
+            shape->size[k] = uniform(s, 0.1, 0.25);
+            shape->at[k] = uniform(s, -0.2, 0.2);
+        }
+    }
+    tree_shape *ground = &s->t->shape[tree_add_shape(s->t, -1, TREE_PLANE)];
+    random_turn(s, ground->rotation);
+    ready(s);
+}
+
 static void derivatives_with_contact(void **state)
 {
     int touching = 0, none;
     double force;
     for (uint64_t key = 0; key < POINTS; key++) {
         world s;
-        open_world(&s, 300 + key, 5, TREE_FREE);
-        for (int i = 0; i < 5; i++) {
-            static const tree_form forms[] = {TREE_SPHERE, TREE_CAPSULE, TREE_BOX, TREE_CYLINDER};
-            tree_shape *shape = &s.t->shape[tree_add_shape(s.t, i, forms[(i + (int)key) % 4])];
-            random_turn(&s, shape->rotation);
-            for (int k = 0; k < 3; k++) {
-                shape->size[k] = uniform(&s, 0.1, 0.25);
-                shape->at[k] = uniform(&s, -0.2, 0.2);
-            }
-        }
-        tree_shape *ground = &s.t->shape[tree_add_shape(s.t, -1, TREE_PLANE)];
-        random_turn(&s, ground->rotation);
-        ready(&s);
+        open_pile(&s, 300, key);
         tree_forward(s.t, s.w, s.q, s.v, &(tree_input){.contact = 1}, NULL);
         none = tree_touching(s.w, &force);
         touching += none > 0;
@@ -461,19 +466,7 @@ static void derivatives_with_impulses(void **state)
     int compared = 0, met = 0;
     for (uint64_t key = 0; key < POINTS; key++) {
         world s;
-        open_world(&s, 900 + key, 5, TREE_FREE);
-        for (int i = 0; i < 5; i++) {
-            static const tree_form forms[] = {TREE_SPHERE, TREE_CAPSULE, TREE_BOX, TREE_CYLINDER};
-            tree_shape *shape = &s.t->shape[tree_add_shape(s.t, i, forms[(i + (int)key) % 4])];
-            random_turn(&s, shape->rotation);
-            for (int k = 0; k < 3; k++) {
-                shape->size[k] = uniform(&s, 0.1, 0.25);
-                shape->at[k] = uniform(&s, -0.2, 0.2);
-            }
-        }
-        tree_shape *ground = &s.t->shape[tree_add_shape(s.t, -1, TREE_PLANE)];
-        random_turn(&s, ground->rotation);
-        ready(&s);
+        open_pile(&s, 900, key);
         compared += check_point(&s, MOTION_EULER, 0.01, TREE_COMPLEMENTARITY, 1e-7);
         met += s.w->impulse->met;
         ds_memory_free(&s.room);
