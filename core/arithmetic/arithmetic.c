@@ -116,6 +116,16 @@ void ds_arithmetic_describe(const char *const *blas, size_t count, char out[DS_A
     }
 }
 
+const char *ds_arithmetic_better_kernels(const char *blas)
+{
+    static const char fallback[] = " Prescott";
+    const char *chosen = getenv("OPENBLAS_CORETYPE"), *set = ds_instruction_set(), *last = strrchr(blas, ' ');
+    return chosen != NULL || last == NULL || strcmp(last, fallback) != 0 ? NULL
+           : strcmp(set, "avx512") == 0                                  ? "SkylakeX"
+           : strcmp(set, "avx2") == 0                                    ? "Haswell"
+                                                                         : NULL;
+}
+
 void ds_arithmetic_variables(char *out, size_t size)
 {
     static const char *const prefixes[] = {"OPENBLAS_",       "GOTO_",          "OMP_",   "MKL_",

@@ -22,6 +22,10 @@ const char *ds_instruction_set(void);
  * of a plugin; NULL, "" and repetitions are left out. */
 void ds_arithmetic_describe(const char *const *blas, size_t count, char out[DS_ARITHMETIC_ROOM]);
 
+/* The kernels that OpenBLAS should be told to use (OPENBLAS_CORETYPE), or NULL: an OpenBLAS older than the
+ * processor falls back to kernels of 2004, which take two to four times as long. blas: as above. */
+const char *ds_arithmetic_better_kernels(const char *blas);
+
 /* The environment variables that may change what libraries compute, "NAME=VALUE ...", or "". */
 void ds_arithmetic_variables(char *out, size_t size);
 

@@ -74,6 +74,12 @@ result $? "so does the record, with the variables that were set"
 "$dshost" doctor > "$tmp/out"
 grep -q "^arithmetic  *x86_64 .*glibc.*OpenBLAS" "$tmp/out" && grep -q "^portable  *off" "$tmp/out"
 result $? "doctor names them"
+case "$(sed -n 's/^instructions  *//p; s/^arithmetic .*OpenBLAS [^ ]* //p' "$tmp/out" | tr '\n' ' ')" in
+"avx512 Prescott ") grep -q "^slow_kernels .*=SkylakeX" "$tmp/out" ;;
+"avx2 Prescott ") grep -q "^slow_kernels .*=Haswell" "$tmp/out" ;;
+*) ! grep -q "^slow_kernels" "$tmp/out" ;;
+esac && ! OPENBLAS_CORETYPE=Prescott "$dshost" doctor | grep -q "^slow_kernels"
+result $? "and advises where OpenBLAS falls back to kernels for old processors, unless the user chose them"
 "$dshost" --env analytic --opt rand --budget 3 --pictures false --out c > "$tmp/out" 2> "$tmp/err"
 case $(arithmetic c) in *BLAS*) false ;; x86_64*) true ;; esac
 result $? "a run without a BLAS names none"

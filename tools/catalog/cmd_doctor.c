@@ -124,6 +124,16 @@ static void describe_arithmetic(json_t *o, const char *const *blas, size_t kinds
     add(o, "arithmetic", text);
     add(o, "portable", ds_portable_on() ? "on" : "off");
     add(o, "variables", set[0] != '\0' ? set : "none");
+    for (size_t k = 0; k < kinds; k++) {
+        const char *better = ds_arithmetic_better_kernels(blas[k]);
+        if (better != NULL) {
+            snprintf(text, sizeof text,
+                     "%s: this OpenBLAS does not know the processor and takes its kernels for old ones; bo, "
+                     "boleap, racer and turbo take about half the time with: export OPENBLAS_CORETYPE=%s",
+                     blas[k], better);
+            add(o, "slow_kernels", text);
+        }
+    }
 }
 
 /* The number of problems with plugins. */
