@@ -148,6 +148,10 @@ draw() {
 	seen/cloth_throw) camera --env cloth_throw --opt leaprefine --budget 60 ;;
 	seen/walker) camera --env walker --opt leaprefine --budget 60 ;;
 	seen/gear) camera --env gear --set env.observe=image --opt leaprefine --budget 60 ;;
+	jellyfish)
+		run --env jellyfish --opt lm --budget 20
+		episode --x "$work/$name"
+		;;
 	seen/pendulum_id) camera --env pendulum_id --set env.obs=over --opt leaprefine --budget 300 ;;
 	seen/double_pendulum) camera --env double_pendulum --set env.obs=over --opt leaprefine --budget 300 ;;
 	seen/ball2d) camera --env ball2d --set env.obs=over --opt leaprefine --budget 300 ;;

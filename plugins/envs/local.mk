@@ -295,7 +295,10 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 envplugin_LTLIBRARIES += %D%/rigid_contact.la %D%/rigid_mass.la %D%/pendulum_id.la \
 	%D%/ball2d.la \
 	%D%/beam.la %D%/soft_ball.la %D%/cloth_velocity.la %D%/cloth_throw.la \
-	%D%/walker.la %D%/gear.la %D%/spring_cage.la %D%/soft.la
+	%D%/walker.la %D%/gear.la %D%/spring_cage.la %D%/soft.la %D%/jellyfish.la
+%C%_jellyfish_la_SOURCES = %D%/gradsim/jellyfish.c
+%C%_jellyfish_la_LDFLAGS = $(plugin_link)
+%C%_jellyfish_la_LIBADD = %D%/engines/physics/soft/libsoft.la
 %C%_rigid_contact_la_SOURCES = %D%/gradsim/rigid_contact.c
 %C%_rigid_contact_la_LDFLAGS = $(plugin_link)
 %C%_rigid_contact_la_LIBADD = %D%/engines/rendering/observation/libobserved.la %D%/engines/physics/rigid/librigid.la %D%/engines/physics/fem/libfem.la

@@ -196,29 +196,33 @@ static double along(fake_env *e, const double *x, const double *v, double h)
 static void derivatives(void **state)
 {
     static const struct {
-        const char *name, *settings[5];
-    } scenes[] = {{"envs/rigid_contact", {"image_size=32"}},
-                  {"envs/rigid_contact",
-                   {"observe=state", "force=-10, 0, 3",
-                    "variables=density ke kd kf mu gravity position velocity turn spin"}},
-                  {"envs/rigid_contact", {"image_size=32", "variables=turn velocity spin"}},
-                  {"envs/rigid_mass", {"image_size=32"}},
-                  {"envs/rigid_mass", {"scene=video", "variables=masses", "observe=state"}},
-                  {"envs/pendulum_id", {"image_size=32"}},
-                  {"envs/pendulum_id", {"observe=state", "variables=length gravity damping angle rate"}},
-                  {"envs/pendulum_id", {"image_size=32", "variables=angle rate damping", "obs=over"}},
-                  {"envs/double_pendulum", {"image_size=32"}},
-                  {"envs/double_pendulum", {"observe=state", "variables=length mass gravity angle rate"}},
-                  {"envs/double_pendulum", {"image_size=32", "variables=angle.2 rate.1 mass", "obs=over"}},
-                  {"envs/ball2d", {"image_size=32"}},
-                  {"envs/ball2d", {"observe=state", "variables=speed gravity position"}},
-                  {"envs/rigid_mass", {"shape=box", "scene=video", "variables=masses", "image_size=32"}},
-                  {"envs/rigid_mass", {"shape=sphere", "scene=video", "variables=masses", "image_size=32"}},
-                  {"envs/rigid_mass", {"shape=capsule", "scene=video", "variables=masses", "observe=state"}},
-                  {"envs/rigid_mass", {"shape=cone", "scene=video", "variables=masses", "image_size=32"}},
-                  {"envs/rigid_mass", {"shape=cylinder", "scene=video", "variables=masses", "observe=state"}},
-                  {"envs/rigid_mass", {"shape=cone", "image_size=32"}},
-                  {"envs/rigid_mass", {"shape=cylinder", "scene=video", "observe=state"}}};
+        const char *name, *settings[7];
+    } scenes[] = {
+        {"envs/rigid_contact", {"image_size=32"}},
+        {"envs/rigid_contact",
+         {"observe=state", "force=-10, 0, 3",
+          "variables=density ke kd kf mu gravity position velocity turn spin force"}},
+        {"envs/rigid_contact", {"image_size=32", "variables=turn velocity spin"}},
+        {"envs/rigid_mass", {"image_size=32"}},
+        {"envs/rigid_mass", {"scene=video", "variables=masses", "observe=state"}},
+        {"envs/pendulum_id", {"image_size=32"}},
+        {"envs/pendulum_id", {"observe=state", "variables=length gravity damping force angle rate"}},
+        {"envs/pendulum_id", {"image_size=32", "variables=angle rate damping", "obs=over"}},
+        {"envs/double_pendulum", {"image_size=32"}},
+        {"envs/double_pendulum", {"observe=state", "variables=length mass gravity force angle rate"}},
+        {"envs/double_pendulum", {"image_size=32", "variables=angle.2 rate.1 mass", "obs=over"}},
+        {"envs/ball2d", {"image_size=32"}},
+        {"envs/ball2d", {"observe=state", "variables=speed gravity position"}},
+        {"envs/rigid_mass", {"shape=box", "scene=video", "variables=masses", "image_size=32"}},
+        {"envs/rigid_mass", {"shape=sphere", "scene=video", "variables=masses", "image_size=32"}},
+        {"envs/rigid_mass", {"shape=capsule", "scene=video", "variables=masses", "observe=state"}},
+        {"envs/rigid_mass", {"shape=cone", "scene=video", "variables=masses", "image_size=32"}},
+        {"envs/rigid_mass", {"shape=cylinder", "scene=video", "variables=masses", "observe=state"}},
+        {"envs/rigid_mass", {"stretch=1.2, 0.9, 0.8", "variables=vertices mass force", "image_size=32"}},
+        {"envs/rigid_mass",
+         {"scene=video", "shape=cone", "variables=vertices masses", "observe=state", "stretch=0.8, 1, 1.1"}},
+        {"envs/rigid_mass", {"shape=cone", "image_size=32"}},
+        {"envs/rigid_mass", {"shape=cylinder", "scene=video", "observe=state"}}};
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         fake_env e;
         double v[MOST], g[MOST], slope = 0, best = HUGE_VAL;
@@ -278,14 +282,67 @@ static void products(void **state)
     products_of("envs/rigid_mass",
                 (const char *const[]){"image_size=32", "variables=masses", "scene=video", NULL});
     products_of("envs/rigid_mass", (const char *const[]){"observe=state", "frames=0, 7, 19", NULL});
-    products_of("envs/pendulum_id",
-                (const char *const[]){"image_size=32", "variables=length gravity damping angle rate", NULL});
-    products_of("envs/double_pendulum",
-                (const char *const[]){"image_size=32", "variables=length mass gravity angle rate", NULL});
+    products_of("envs/rigid_mass", (const char *const[]){"stretch=1.2, 0.9, 0.8", "image_size=32",
+                                                         "variables=vertices mass force", NULL});
+    products_of(
+        "envs/pendulum_id",
+        (const char *const[]){"image_size=32", "variables=length gravity damping force angle rate", NULL});
+    products_of(
+        "envs/double_pendulum",
+        (const char *const[]){"image_size=32", "variables=length mass gravity force angle rate", NULL});
     products_of("envs/ball2d",
                 (const char *const[]){"image_size=32", "variables=speed gravity position", NULL});
     products_of("envs/rigid_mass", (const char *const[]){"shape=cone", "variables=masses", "scene=video",
                                                          "image_size=32", NULL});
+}
+
+/* A stretched cube is the box, whose vertices have the same numbers: with these offsets it moves and looks
+ * alike. */
+static void stretched_cube_is_the_box(void **state)
+{
+    static const char box[] = "shape=box";
+    char stretch[120];
+    const double of[3] = {1, 0.75, 0.5}, mass[1] = {0.2}, long_side = sqrt(1 + 0.5625 + 0.25);
+    double offset[24], y[2][40];
+    snprintf(stretch, sizeof stretch, "stretch=%.17g, %.17g, %.17g", of[0] / long_side * sqrt(3),
+             of[1] / long_side * sqrt(3), of[2] / long_side * sqrt(3));
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/rigid_mass", (const char *const[]){k == 0 ? box : stretch, NULL}, 0, 0);
+        memcpy(y[k], fake_metric(&e, mass, "y"), (e.info.steps + 1) * sizeof **y);
+        fake_env_close(&e);
+    }
+    for (int t = 0; t <= 20; t++) {
+        assert_near(y[1][t], y[0][t], 1e-12);
+    }
+    fake_env e;
+    fake_env_open(&e, "envs/rigid_mass", (const char *const[]){stretch, "variables=vertices", NULL}, 0, 0);
+    assert_int_equal(e.info.n, 24);
+    for (int i = 0; i < 24; i++) {
+        const double corner = (i / 3 >> (2 - i % 3)) & 1 ? 1 : -1;
+        offset[i] = corner * (of[i % 3] / long_side - 1 / sqrt(3));
+    }
+    assert_true(fake_eval(&e, offset, NULL, 0, NULL) < 1e-20);
+    assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) > 1e-4);
+    fake_env_close(&e);
+}
+
+/* A force moves the falling cube by F / m times the sum of the steps; before the first contact. */
+static void force_on_the_cube(void **state)
+{
+    const double force[2][3] = {{0, 0, 0}, {6, 2, 0}}, side = 2 / sqrt(3), mass = 5 * side * side * side;
+    double x[2], y[2];
+    fake_env e;
+    fake_env_open(&e, "envs/rigid_contact", (const char *const[]){"variables=force", "image_size=16", NULL},
+                  0, 0);
+    for (int k = 0; k < 2; k++) {
+        x[k] = fake_metric(&e, force[k], "x")[15];
+        y[k] = fake_values(&e, "y")[15];
+    }
+    const double steps = 15 * 32, moved = steps * (steps + 1) / 2 / (960.0 * 960) / mass;
+    assert_near(x[1] - x[0], 6 * moved, 1e-12);
+    assert_near(y[1] - y[0], 2 * moved, 1e-12);
+    fake_env_close(&e);
 }
 
 /* The bodies of table 1: a mass per vertex, drawn by the number of the object. */
@@ -598,6 +655,6 @@ static void masses_near_the_target(void **state)
 }
 
 RUN_TESTS(cube_moves, cube_slices, pushed_cube, pendulum_swings, twins_swing, bobs_are_seen_apart, ball_flies,
-          bodies_have_their_vertices, mesh_from_a_file, optimum, derivatives, products, refused, proportions,
-          imperfect, objects_are_drawn, is_the_optimum, numbers_tell_objects_apart, each_particle,
-          each_quantity, masses_near_the_target)
+          bodies_have_their_vertices, stretched_cube_is_the_box, force_on_the_cube, mesh_from_a_file, optimum,
+          derivatives, products, refused, proportions, imperfect, objects_are_drawn, is_the_optimum,
+          numbers_tell_objects_apart, each_particle, each_quantity, masses_near_the_target)

@@ -14,7 +14,7 @@ enum { MOST = 1024 };
 /* Short episodes and small images of each scene, smooth at the points drawn here. */
 static const struct {
     const char *name;
-    const char *const settings[6];
+    const char *const settings[8];
     double agree; /* relative agreement of a directional derivative with its quotient */
 } scenes[] = {
     {"envs/beam", {"duration=0.2", "frames=3", "image_size=32"}, 1e-6},
@@ -32,6 +32,20 @@ static const struct {
     {"envs/cloth_velocity",
      {"duration=0.2", "frames=2", "observe=state", "variables=velocities stretch area damping bend masses"},
      1e-6},
+    {"envs/cloth_velocity",
+     {"duration=0.2", "frames=2", "observe=state", "variables=rest_areas rest_angle velocity"},
+     1e-5},
+    {"envs/cloth_velocity",
+     {"duration=0.1", "frames=2", "observe=state", "variables=rest_area rest_angles", "image_size=16"},
+     1e-5},
+    {"envs/cloth_velocity",
+     {"scene=slide", "duration=0.3", "frames=2", "observe=state", "velocity=3,0,0",
+      "variables=contact_mu contact_ke contact_kf rest_area"},
+     1e-3},
+    {"envs/jellyfish", {"duration=0.3"}, 1e-5},
+    {"envs/jellyfish",
+     {"duration=0.1", "observe=image", "image_size=32", "controller=full", "variables=bend rest_area lift"},
+     1e-5},
     {"envs/cloth_throw", {"duration=0.2", "image_size=32", "target=-4"}, 1e-5},
     {"envs/cloth_throw",
      {"duration=0.3", "observe=state", "variables=velocity lift drag mass bend turn"},
@@ -235,7 +249,7 @@ static void defaults(void **state)
     } scene[] = {
         {"envs/beam", {3, 3}, 2},     {"envs/soft_ball", {3, 3}, 2}, {"envs/cloth_velocity", {1, 0, 0}, 3},
         {"envs/cloth_throw", {0}, 0}, {"envs/walker", {0}, 0},       {"envs/gear", {0}, 0},
-        {"envs/spring_cage", {0}, 0}};
+        {"envs/spring_cage", {0}, 0}, {"envs/jellyfish", {0}, 0}};
     for (size_t k = 0; k < sizeof scene / sizeof *scene; k++) {
         fake_env e;
         uint32_t outcome = DS_EVAL_DIVERGED;
@@ -269,7 +283,10 @@ static void sizes(void **state)
                  {"envs/cloth_velocity", "variables=velocities", 693},
                  {"envs/soft_ball", "variables=masses", 85},
                  {"envs/spring_cage", "cube=true", 8},
-                 {"envs/cloth_throw", "cells=20", 3}};
+                 {"envs/cloth_throw", "cells=20", 3},
+                 {"envs/cloth_velocity", "variables=rest_areas", 400},
+                 {"envs/jellyfish", "controller=rings", 8},
+                 {"envs/jellyfish", "controller=full", 1280}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         fake_env e;
         fake_env_open(&e, cases[k].name,
@@ -333,6 +350,65 @@ static void throws_are_drawn(void **state)
         assert_near(v[k][0] * v[k][0] + v[k][1] * v[k][1] + v[k][2] * v[k][2], 1, 1e-12);
     }
     assert_true(fabs(v[1][0] - v[2][0]) + fabs(v[1][1] - v[2][1]) + fabs(v[1][2] - v[2][2]) > 0.1);
+}
+
+/* A sliding cloth loses mu g of its speed each second, from its landing on. */
+static void cloth_slides(void **state)
+{
+    static const double mu[] = {0, 0.2, 0.4};
+    fake_env e;
+    fake_env_open(&e, "envs/cloth_velocity",
+                  (const char *const[]){"scene=slide", "velocity=5,0,0", "variables=contact_mu", "duration=1",
+                                        "image_size=16", NULL},
+                  0, 0);
+    for (size_t k = 0; k < 3; k++) {
+        const double *x = fake_metric(&e, &mu[k], "x");
+        const double speed[2] = {30 * (x[16] - x[15]), 30 * (x[28] - x[27])};
+        assert_near((speed[0] - speed[1]) / 0.4, 9.8 * mu[k], 0.02 * 9.8);
+    }
+    fake_env_close(&e);
+}
+
+/* Internal forces do not move the centre of a jellyfish: without lift and drag it stays. Without actuation it
+ * rests; with it, it swims. */
+static void jellyfish_swims_by_lift(void **state)
+{
+    double x[10] = {1, 0.5, -1, 0.5, 1, -1, 0.5, 1, 0, 0}, still[8] = {0};
+    fake_env e;
+    fake_env_open(&e, "envs/jellyfish", (const char *const[]){"variables=weights lift drag", NULL}, 0, 0);
+    assert_int_equal(e.info.n, 10);
+    const double start = fake_metric(&e, x, "y")[0];
+    assert_near(fake_values(&e, "y")[e.info.steps], start, 1e-9);
+    x[8] = 1000;
+    x[9] = 100;
+    assert_true(fabs(fake_metric(&e, x, "y")[e.info.steps] - start) > 0.01);
+    assert_near(fake_values(&e, "x")[e.info.steps], 0, 1e-9);
+    fake_env_close(&e);
+    fake_env_open(&e, "envs/jellyfish", NULL, 0, 0);
+    assert_near(fake_metric(&e, still, "y")[e.info.steps], start, 1e-12);
+    assert_near(fake_eval(&e, still, NULL, 0, NULL), 0.03, 1e-9);
+    fake_env_close(&e);
+}
+
+/* Size, height and goal of a thrown cloth depend on the number of the object. */
+static void scenes_of_throws(void **state)
+{
+    double height[3];
+    for (int k = 1; k <= 3; k++) {
+        char object[20];
+        fake_env e;
+        snprintf(object, sizeof object, "object=%d", k);
+        fake_env_open(
+            &e, "envs/cloth_throw",
+            (const char *const[]){object, "observe=state", "duration=0.05", "variables=velocities", NULL}, 0,
+            0);
+        const double across = sqrt((double)e.info.n / 3);
+        assert_near(across, round(across), 0);
+        assert_true(across >= 9 && across <= 32);
+        height[k - 1] = fake_metric(&e, e.x0, "y")[0];
+        fake_env_close(&e);
+    }
+    assert_true(height[0] != height[1] && height[1] != height[2] && height[2] != height[0]);
 }
 
 /* 8 x 8 grey pixels; the first row is white. */
@@ -469,10 +545,15 @@ static void refused(void **state)
     fake_env_refuses("envs/cloth_velocity",
                      (const char *const[]){"truth=1e4,1e4,0,100", "variables=damping", "object=1", NULL},
                      "parameter truth: variable damping is a logarithm");
+    fake_env_refuses("envs/cloth_velocity", (const char *const[]){"variables=contact_mu", NULL},
+                     "unknown variable 'contact_mu'");
+    fake_env_refuses("envs/cloth_velocity", (const char *const[]){"variables=rest_area rest_areas", NULL},
+                     "same numbers");
     fake_env_refuses("envs/soft_ball",
                      (const char *const[]){"contact=1e4,0,10,0.5", "variables=contact_kd", NULL},
                      "parameter contact: variable contact_kd is a logarithm");
 }
 
 RUN_TESTS(derivatives, beam_slices, ball_flies, no_control, sizes, starts_of_velocities, throws_are_drawn,
-          target_from_file, flat_sheet_has_gradients, refused, defaults, throw_hits, broken_product)
+          target_from_file, cloth_slides, jellyfish_swims_by_lift, scenes_of_throws, flat_sheet_has_gradients,
+          refused, defaults, throw_hits, broken_product)

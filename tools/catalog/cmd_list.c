@@ -24,9 +24,10 @@ static const char *family_of(const char *id)
         {"rigid", " bounce cartpole cartpole_gym pinball cube_throw billiards robot "},
         {"cloth", " swing flip realtosim "},
         {"fluid", " fluid smoke "},
-        {"gradSim", " beam soft_ball cloth_velocity cloth_throw walker gear spring_cage rigid_contact "
-                    "rigid_mass pendulum_id "
-                    "double_pendulum ball2d "},
+        {"gradSim",
+         " beam soft_ball cloth_velocity cloth_throw walker gear jellyfish spring_cage rigid_contact "
+         "rigid_mass pendulum_id "
+         "double_pendulum ball2d "},
         {"smoothing", " heaviside soft_heaviside sine_quadratic lp_norm momentum ball_wall ball_wall_soft "
                       "pivot planar_hand push push_far "
                       "friction spring_wall roomba pendulum tennis lqr pusher1d hydro2d "},

@@ -4,6 +4,8 @@
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
 
+#include <diffsim/helper/random.h>
+
 static const char cure[] = "raise substeps, or throw slower";
 
 static const ds_param *const params[] = {
@@ -15,6 +17,9 @@ static const ds_param *const params[] = {
                 "squared error of the centre of mass, mean of its coordinates, weighted by the initial "
                 "masses, even if masses are variables.",
                 "64", "15, 0, 0", "alpha"),
+    DS_INT("object", "0", 0, 1000000000, "",
+           "0: parameters cells, height and target. K: they are drawn with this key as in gradSim: 8 to 31 "
+           "cells, height in (2, 3), target in (0, 3)."),
     DS_INT("cells", "20", 2, 100, "", "Cells of the cloth along each side."),
     DS_REAL("height", "2.5", -10, 10, "m", "y of its first corner at the start."),
     DS_REAL("target", "1.5", -10, 10, "m", "x of the first corner of the target; its y is -3 m."),
@@ -76,6 +81,15 @@ static void build(soft *s, size_t cells, double height)
     s->unknown.density = 2;
 }
 
+/* Size, height and goal of object K; speeds of the target do not exist, so nothing else is drawn. */
+static void draw_scene(uint64_t object, size_t *cells, double *height, double *target)
+{
+    ds_random r = ds_random_open(object, "thrown cloth", 0);
+    *cells = 8 + (size_t)(24 * ds_random_uniform(&r));
+    *height = 2 + ds_random_uniform(&r);
+    *target = 3 * ds_random_uniform(&r);
+}
+
 static void read_cloth_throw(void *self, ds_param_reader *in)
 {
     throw *e = self;
@@ -84,8 +98,14 @@ static void read_cloth_throw(void *self, ds_param_reader *in)
     soft_read(s, in, &task);
     ds_param_values(in, "air", 2, air);
     s->model.membrane = (fem_membrane){.mu = 100, .lambda = 1e4, .kd = 100, .lift = air[0], .drag = air[1]};
-    build(s, (size_t)ds_param_int(in, "cells"), ds_param_real(in, "height"));
+    const uint64_t object = (uint64_t)ds_param_int(in, "object");
+    size_t cells = (size_t)ds_param_int(in, "cells");
+    double height = ds_param_real(in, "height");
     e->corner[0] = ds_param_real(in, "target");
+    if (object > 0) {
+        draw_scene(object, &cells, &height, &e->corner[0]);
+    }
+    build(s, cells, height);
     e->corner[1] = -3;
     s->color[1] = 1;
     soft_ready(s, in);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cloth_velocity.c - find the velocities at the start of the particles of a cloth that swings between two
- * anchors and falls, from camera images. System identification of gradSim (Jatavallabhula et al., ICLR 2021,
- * table 3). */
+ * anchors and falls, or its friction where it slides on the ground, from camera images. System identification
+ * of gradSim (Jatavallabhula et al., ICLR 2021, tables 3 and 6). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/soft/soft.h"
 
@@ -11,13 +11,18 @@
 enum { WIDTH = 20, HEIGHT = 10 }; /* cells */
 
 static const char cure[] = "raise stretch against area in parameter truth, or substeps";
+static const char *const scenes[] = {"hang", "slide", NULL};
 static const double pi = 3.14159265358979323846;
 
 static const ds_param *const params[] = {
-    SOFT_PARAMS("velocity",
-                "velocities (of each particle), velocity (of all), position, turn, mass, masses (a factor of "
-                "each particle), stretch and area (Lame parameters of the membrane), damping, bend, gravity",
-                "image", "mean squared distance of the points.", "64", "5, 0, 0", "alpha"),
+    SOFT_PARAMS(
+        "velocity",
+        "velocities (of each particle), velocity (of all), position, turn, mass, masses (a factor of "
+        "each particle), stretch and area (Lame parameters of the membrane), damping, bend, rest_area and "
+        "rest_angle (growth of the area at rest of all triangles, angle at rest of all edges), "
+        "rest_areas, rest_angles (of each), gravity; in scene slide also contact_ke, contact_kd, "
+        "contact_kf, contact_mu",
+        "image", "mean squared distance of the points.", "64", "5, 0, 0", "alpha"),
     COMPARISON_OBJECT_PARAM,
     DS_LIST("velocity", "1, 0, 0", -10, 10, 3, "m/s",
             "Velocity at the start: of the target, and if it is not a variable."),
@@ -33,24 +38,43 @@ static const ds_param *const params[] = {
     DS_BOOL("random_mass", "false",
             "Inverse masses are uniform in (0, 1) for the first half of the particles and in (0, 2) for the "
             "others, as in gradSim, drawn with the seed; false: 1 kg each."),
+    DS_ENUM(
+        "scene", "hang", scenes,
+        "hang: the cloth swings between two anchors on springs, without ground. slide: without anchors; it "
+        "lies 0.1 m above the ground, falls and slides.",
+        .flags = DS_PARAM_SHAPE),
+    SOFT_GROUND_PARAMS("1e4, 100, 1000, 0.3"),
     SOFT_TIME_PARAMS("1.5", "32", "12"),
     NULL};
 
-static const body_variable offered[] = {
-    BODY_VARIABLE_RANDOM("velocities", "m/s", BODY_VARIABLE_VELOCITIES, -2, 2, -0.01, 1),
-    BODY_VARIABLE_RANDOM("velocity", "m/s", BODY_VARIABLE_VELOCITY, -2, 2, -0.01, 1),
-    BODY_VARIABLE("position", "m", BODY_VARIABLE_POSITION, -0.5, 0.5, 0.1),
-    BODY_VARIABLE("turn", "rad", BODY_VARIABLE_TURN, -0.5, 0.5, 0.1),
-    BODY_VARIABLE_LOG("mass", "kg", BODY_VARIABLE_DENSITY, -0.5, 0.5, 0.1),
-    BODY_VARIABLE_LOG("masses", "", BODY_VARIABLE_MASSES, -0.5, 0.5, 0.1),
-    BODY_VARIABLE_LOG("stretch", "N/m", BODY_VARIABLE_STRETCH, 3.7, 4.5, 4.2),
-    BODY_VARIABLE_LOG("area", "N/m", BODY_VARIABLE_AREA, 3.7, 4.5, 4.2),
-    BODY_VARIABLE_LOG("damping", "N s/m", BODY_VARIABLE_AREA_KD, 1, 3, 1.5),
-    BODY_VARIABLE_LOG("bend", "N/rad", BODY_VARIABLE_BEND, 1, 3, 1.5),
-    BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 5),
-    {.name = NULL}};
+/* Bounds of the shape at rest and of the contact are ours. */
+#define CLOTH_OFFERED                                                                                        \
+    BODY_VARIABLE_RANDOM("velocities", "m/s", BODY_VARIABLE_VELOCITIES, -2, 2, -0.01, 1),                    \
+        BODY_VARIABLE_RANDOM("velocity", "m/s", BODY_VARIABLE_VELOCITY, -2, 2, -0.01, 1),                    \
+        BODY_VARIABLE("position", "m", BODY_VARIABLE_POSITION, -0.5, 0.5, 0.1),                              \
+        BODY_VARIABLE("turn", "rad", BODY_VARIABLE_TURN, -0.5, 0.5, 0.1),                                    \
+        BODY_VARIABLE_LOG("mass", "kg", BODY_VARIABLE_DENSITY, -0.5, 0.5, 0.1),                              \
+        BODY_VARIABLE_LOG("masses", "", BODY_VARIABLE_MASSES, -0.5, 0.5, 0.1),                               \
+        BODY_VARIABLE_LOG("stretch", "N/m", BODY_VARIABLE_STRETCH, 3.7, 4.5, 4.2),                           \
+        BODY_VARIABLE_LOG("area", "N/m", BODY_VARIABLE_AREA, 3.7, 4.5, 4.2),                                 \
+        BODY_VARIABLE_LOG("damping", "N s/m", BODY_VARIABLE_AREA_KD, 1, 3, 1.5),                             \
+        BODY_VARIABLE_LOG("bend", "N/rad", BODY_VARIABLE_BEND, 1, 3, 1.5),                                   \
+        BODY_VARIABLE("gravity", "m/s^2", BODY_VARIABLE_GRAVITY, 0, 20, 5),                                  \
+        BODY_VARIABLE("rest_area", "", BODY_VARIABLE_REST_AREA, -0.2, 0.2, 0.05),                            \
+        BODY_VARIABLE("rest_areas", "", BODY_VARIABLE_REST_AREAS, -0.2, 0.2, 0.05),                          \
+        BODY_VARIABLE("rest_angle", "rad", BODY_VARIABLE_REST_ANGLE, -0.3, 0.3, 0.05),                       \
+        BODY_VARIABLE("rest_angles", "rad", BODY_VARIABLE_REST_ANGLES, -0.3, 0.3, 0.05)
+static const body_variable of_hanging[] = {CLOTH_OFFERED, {.name = NULL}},
+                           of_sliding[] = {
+                               CLOTH_OFFERED,
+                               BODY_VARIABLE_LOG("contact_ke", "N/m", BODY_VARIABLE_GROUND_KE, 3, 5, 3.5),
+                               BODY_VARIABLE_LOG("contact_kd", "N s/m", BODY_VARIABLE_GROUND_KD, 0, 3, 1),
+                               BODY_VARIABLE_LOG("contact_kf", "N s/m", BODY_VARIABLE_GROUND_KF, 1, 3.5, 2),
+                               BODY_VARIABLE("contact_mu", "", BODY_VARIABLE_GROUND_MU, 0, 1, 0.6),
+                               {.name = NULL}};
 
-static const soft_task task = {offered, NULL, COMPARISON_POINTS, cure};
+static const soft_task hanging = {of_hanging, NULL, COMPARISON_POINTS, cure},
+                       sliding = {of_sliding, NULL, COMPARISON_POINTS, cure};
 
 /* Adds an anchor a metre to the side of particle i, on a spring. */
 static void anchor(fem_model *m, uint32_t i, double side)
@@ -87,21 +111,22 @@ static void draw_throw(double velocity[3], uint64_t k)
     }
 }
 
-static void build(soft *s, const double velocity[3], const double truth[4], int random_mass)
+static void build(soft *s, const double velocity[3], const double truth[4], int random_mass, int slides)
 {
     const double cell = 0.1;
     fem_model *m = &s->model;
-    fem_placing where = {{-2, 1.5, 0}, {velocity[0], velocity[1], velocity[2]}, {1, 0, 0}, 1.04 * pi};
+    const fem_placing hung = {{-2, 1.5, 0}, {velocity[0], velocity[1], velocity[2]}, {1, 0, 0}, 1.04 * pi},
+                      laid = {{-2, 0.1, 0.5}, {velocity[0], velocity[1], velocity[2]}, {1, 0, 0}, -0.5 * pi};
     m->status = m->status != DS_OK ? m->status
                                    : fem_mesh_grid(&s->mesh, WIDTH, HEIGHT, (double[3]){cell, 0, 0},
                                                    (double[3]){0, cell, 0});
     m->membrane = (fem_membrane){truth[0], truth[1], truth[2], 0, 0};
     m->bending = (fem_bending){truth[3], 0};
-    fem_add_cloth(m, &s->mesh, &where, 1, 0, 1);
+    fem_add_cloth(m, &s->mesh, slides ? &laid : &hung, 1, 0, 1);
     if (m->status == DS_OK && random_mass) {
         draw_masses(m, m->particles, s->unknown.seed);
     }
-    if (m->status == DS_OK) {
+    if (m->status == DS_OK && !slides) {
         anchor(m, 0, -1);
         anchor(m, WIDTH, 1);
     }
@@ -112,7 +137,8 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
 {
     soft *s = self;
     double velocity[3] = {1, 0, 0}, truth[4] = {1e4, 1e4, 100, 100};
-    soft_read(s, in, &task);
+    const int slides = ds_param_int(in, "scene") == 1;
+    soft_read(s, in, slides ? &sliding : &hanging);
     soft_object(s, in);
     s->unknown.start_spread = ds_param_real(in, "start_spread");
     ds_param_values(in, "velocity", 3, velocity);
@@ -121,7 +147,10 @@ static void read_cloth_velocity(void *self, ds_param_reader *in)
         draw_throw(velocity, throw);
     }
     ds_param_values(in, "truth", 4, truth);
-    build(s, velocity, truth, ds_param_int(in, "random_mass") != 0);
+    build(s, velocity, truth, ds_param_int(in, "random_mass") != 0, slides);
+    if (slides) {
+        soft_ground(s, in);
+    }
     s->first = 1; /* as in gradSim, which draws the state after the first step */
     s->color[0] = s->color[1] = 1;
     soft_ready(s, in);
@@ -147,7 +176,8 @@ static const ds_desc desc = {
         "particles, 693 numbers. The target is an episode of the same cloth, seen by the same camera, so the "
         "least loss is 0.\nIts Lame parameters are both 1e4 N/m. With gradSim's own mu of 100 N/m the "
         "corners, which carry the whole cloth, are stretched to needles that a step of this size cannot "
-        "follow." COMPARISON_CHANNELS COMPARISON_ERROR("logarithms"),
+        "follow.\nIn scene slide the cloth lies on the ground and slides: its friction can be "
+        "found." COMPARISON_CHANNELS COMPARISON_ERROR("logarithms"),
     .citation = PAPER_GRADSIM};
 
 DS_ENV_KIT_DEFINE(env, desc)

@@ -10,31 +10,34 @@
 static const char cure[] = "raise substeps";
 
 static const ds_param *const params[] = {
-    OBSERVED_PARAMS("length gravity", "length, gravity, damping, angle, rate (the last two at the start)",
-                    "image", "64", "8, 0, 0", "alpha"),
+    OBSERVED_PARAMS("length gravity",
+                    "length, gravity, damping, force, angle, rate (the last two at the start)", "image", "64",
+                    "8, 0, 0", "alpha"),
     COMPARISON_OBJECT_PARAM,
     DS_REAL("length", "1", 0.01, 100, "m", "Length of the rod: of the target, and if it is not a variable.",
             .flags = DS_PARAM_LOG),
     DS_REAL("gravity", "9.91", -100, 100, "m/s^2", "The same for gravity, downward."),
     DS_REAL("damping", "0.5", 0, 100, "1/s", "The same for the rate at which the velocity decays."),
+    DS_REAL("force", "0", -1e3, 1e3, "N", "The same for a constant horizontal force on the bob of 1 kg."),
     DS_REAL("angle", "0", -100, 100, "rad",
             "The same for the angle from the downward vertical at the start."),
     DS_REAL("rate", "3", -100, 100, "rad/s", "The same for its rate."),
     OBSERVED_FRAMES_PARAMS("50", "0.1 s", "10", "10"),
     NULL};
 
-/* Bounds and start values of damping, angle and rate are ours. */
-enum { LENGTH, GRAVITY, DAMPING, ANGLE, RATE, COUNT };
+/* Bounds and start values of all but length and gravity are ours. */
+enum { LENGTH, GRAVITY, DAMPING, ANGLE, RATE, FORCE, COUNT };
 static const decision decisions[COUNT] = {
     DECISION("length", "m", 0.3, 3, 0.5), DECISION("gravity", "m/s^2", 5, 15, 5),
-    DECISION("damping", "1/s", 0, 2, 1), DECISION("angle", "rad", -1.5, 1.5, 0.5),
-    DECISION("rate", "rad/s", -6, 6, 1)};
+    DECISION("damping", "1/s", 0, 2, 1),  DECISION("angle", "rad", -1.5, 1.5, 0.5),
+    DECISION("rate", "rad/s", -6, 6, 1),  DECISION("force", "N", -10, 10, 0.5)};
 
 static const uint32_t start[SIMPLE_STATES] = {[SIMPLE_ANGLE] = ANGLE, [SIMPLE_RATE] = RATE};
 static const uint32_t constant[SIMPLE_PARAMETERS] = {[SIMPLE_LENGTH] = LENGTH,
                                                      [SIMPLE_GRAVITY] = GRAVITY,
                                                      [SIMPLE_MASS] = BALL_SCENE_NONE,
-                                                     [SIMPLE_DAMPING] = DAMPING};
+                                                     [SIMPLE_DAMPING] = DAMPING,
+                                                     [SIMPLE_FORCE] = FORCE};
 
 typedef struct pendulum {
     ball_scene scene; /* must be first */
@@ -136,7 +139,8 @@ static const ds_desc desc = {
     .description =
         "A pendulum with a bob of radius 1 m swings for 4.9 s and loses speed. The variables are the unknown "
         "quantities, by default the length of its rod and gravity. The target is an episode of the same "
-        "pendulum with the parameters length, gravity, damping, angle and rate, seen by the same camera, so "
+        "pendulum with the parameters length, gravity, damping, force, angle and rate, seen by the same "
+        "camera, so "
         "the least loss is 0.\nWith observe = state the loss is the mean squared distance of the bob, "
         "m^2." COMPARISON_CHANNELS COMPARISON_ERROR("positive"),
     .citation = PAPER_GRADSIM};

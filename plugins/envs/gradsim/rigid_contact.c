@@ -23,16 +23,17 @@ static const char *const unmodelled[] = {"nothing", "friction", "damping", NULL}
 static const ds_param *const params[] = {
     OBSERVED_PARAMS("density ke kd kf mu",
                     "density, ke, kd, kf, mu (stiffness, damping, viscous friction and its bound of the "
-                    "contact), gravity, position, velocity, turn, spin",
+                    "contact), gravity, position, velocity, turn, spin, force",
                     "image", "64", "10, 30, 0", "alpha"),
     DS_LIST("truth", "5, 4900, 15, 50, 0.3", 1e-3, 1e6, 5, "kg/m^3, N/m, N s/m, N s/m, 1",
             "Density and contact of the target: density, ke, kd, kf, mu."),
     COMPARISON_OBJECT_PARAM,
     DS_LIST("velocity", "2, 0, 0", -50, 50, 3, "m/s",
             "Velocity at the start: of the target, and if it is not a variable."),
-    DS_LIST("force", "0, 0, 0", -1e4, 1e4, 3, "N",
-            "A known force that pushes the cube all the time. Without it the motion only depends on the "
-            "ratios of density, ke, kd and kf."),
+    DS_LIST(
+        "force", "0, 0, 0", -1e4, 1e4, 3, "N",
+        "A force that pushes the cube all the time: of the target, and if it is not a variable. Without a "
+        "known force the motion only depends on the ratios of density, ke, kd and kf."),
     DS_ENUM("unmodelled", "nothing", unmodelled,
             "What the target has and the simulated cube lacks: friction on the ground, or the damping of its "
             "contact. To study the cost of an imperfect model."),
@@ -58,7 +59,8 @@ enum {
     VELOCITY = POSITION + 3,
     TURN = VELOCITY + 3,
     SPIN = TURN + 3,
-    COUNT = SPIN + 3
+    FORCE = SPIN + 3,
+    COUNT = FORCE + 3
 };
 
 /* The first five are in parameter truth and start in the middle of their ranges; bounds are ours. */
@@ -79,7 +81,10 @@ static const decision decisions[COUNT] = {DECISION_LOG("density", "kg/m^3", 0.30
                                           DECISION("turn.z", "rad", -1, 1, 0.1),
                                           DECISION("spin.x", "rad/s", -4, 4, 0.1),
                                           DECISION("spin.y", "rad/s", -4, 4, 0.1),
-                                          DECISION("spin.z", "rad/s", -4, 4, 0.1)};
+                                          DECISION("spin.z", "rad/s", -4, 4, 0.1),
+                                          DECISION("force.x", "N", -20, 20, 1),
+                                          DECISION("force.y", "N", -20, 20, 1),
+                                          DECISION("force.z", "N", -20, 20, 1)};
 
 enum { FACES = 12, MOST_STEPS = 1000000 };
 
@@ -91,7 +96,6 @@ typedef struct contact {
     rigid_mass unit; /* mass properties of the cube at density 1 */
     rigid_point corner[RIGID_BOX_POINTS];
     double yellow[FACES][3];
-    double force[3]; /* N */
     int unmodelled;
     softness soft;
     double first[4], turn[4]; /* attitude at the start, before and through `turn` */
@@ -120,7 +124,7 @@ static int64_t launch_cube(void *self, const double *value)
     rigid_state start;
     rigid_body body = {.mass = e->unit.mass * value[DENSITY],
                        .gravity = {0, -value[GRAVITY], 0},
-                       .force = {e->force[0], e->force[1], e->force[2]},
+                       .force = {value[FORCE], value[FORCE + 1], value[FORCE + 2]},
                        .ke = value[KE],
                        .kd = value[KD],
                        .kf = value[KF],
@@ -182,6 +186,9 @@ static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, doubl
     value_bar[KF] += body_bar.kf;
     value_bar[MU] += body_bar.mu;
     value_bar[GRAVITY] -= body_bar.gravity[1];
+    for (int d = 0; d < 3; d++) {
+        value_bar[FORCE + d] += body_bar.force[d];
+    }
     return finite;
 }
 
@@ -190,6 +197,7 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
     contact *e = self;
     rigid_body body_dot = {.mass = e->unit.mass * value_dot[DENSITY],
                            .gravity = {0, -value_dot[GRAVITY], 0},
+                           .force = {value_dot[FORCE], value_dot[FORCE + 1], value_dot[FORCE + 2]},
                            .ke = value_dot[KE],
                            .kd = value_dot[KD],
                            .kf = value_dot[KF],
@@ -314,7 +322,7 @@ static void read_rigid_contact(void *self, ds_param_reader *in)
     s->decisions.offers = COUNT;
     ds_param_values(in, "truth", 5, s->decisions.truth);
     ds_param_values(in, "velocity", 3, s->decisions.truth + VELOCITY);
-    ds_param_values(in, "force", 3, e->force);
+    ds_param_values(in, "force", 3, s->decisions.truth + FORCE);
     s->decisions.truth[GRAVITY] = ds_param_real(in, "gravity");
     read_softness(e, in);
     read_times(e, in);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rigid_mass.c - find the masses of the vertices of a body that known forces push, from camera images. System
- * identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12). */
+/* rigid_mass.c - find masses and positions of the vertices of a body that forces push, from camera images.
+ * System identification of gradSim (Jatavallabhula et al., ICLR 2021, table 1, figures 4 and 12, and its
+ * demonstration of shapes). */
 #include "engines/kit/algebra/quaternion.h"
 #include "engines/physics/fem/mesh.h"
 #include "engines/physics/fem/read.h"
@@ -13,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_VERTICES = DECISIONS_MAX - 1, MOST_FRAMES = 1000 };
+enum { MOST_VERTICES = 600, MOST_FRAMES = 1000 };
 enum { PUSH, VIDEO };
 enum { CUBE, MESH = 6 }; /* shapes with code of their own */
 
@@ -22,8 +23,10 @@ static const char *const scenes[] = {"push", "video", NULL};
 static const char *const shapes[] = {"cube", "box", "sphere", "capsule", "cone", "cylinder", "mesh", NULL};
 
 static const ds_param *const params[] = {
-    OBSERVED_PARAMS("mass", "mass (of all vertices), masses (of each vertex)", "image", "64", "8, 30, 0",
-                    "alpha"),
+    OBSERVED_PARAMS("mass",
+                    "mass (of all vertices), masses (of each vertex), force, vertices (position of each "
+                    "vertex, from the shape)",
+                    "image", "64", "8, 30, 0", "alpha"),
     DS_ENUM("scene", "push", scenes,
             "push: 10 N push the first two vertices down, as where gradSim draws its landscape. video: 10 N "
             "pull every vertex down and push the lowest one for a tenth of a second, from an attitude drawn "
@@ -41,7 +44,11 @@ static const ds_param *const params[] = {
             "uniform in (0.2, 0.3)."),
     DS_INT("object", "0", 0, 1000000000, "",
            "Seed of the random values of scene video: masses and attitude."),
-    DS_REAL("force", "10", -1e3, 1e3, "N", "Size of each of these forces, downward."),
+    DS_REAL("force", "10", -1e3, 1e3, "N",
+            "Size of each of these forces, downward: of the target, and if it is not a variable."),
+    DS_LIST("stretch", "1, 1, 1", 0.1, 3, 3, "",
+            "Factors by which the target is longer than the shape, along its x, y and z. Unless vertices are "
+            "variables, the body has these lengths, too."),
     DS_INT("steps", "0", 0, MOST_FRAMES, "", "Steps of 1/30 s; 0: 20, in scene video 30."),
     DS_LIST("frames", "", 0, MOST_FRAMES, MOST_FRAMES, "",
             "Compared frames, ascending; 0 is the frame after the first step. Empty: all, in scene video 0, "
@@ -52,6 +59,7 @@ static const ds_param *const params[] = {
     DS_HYBRID_PARAMS,
     NULL};
 
+/* The masses are followed by FORCE and VERTICES, see force_of() and vertices_of(). */
 enum { MASS, MASSES };
 
 typedef char mass_name[32];
@@ -59,23 +67,35 @@ typedef char mass_name[32];
 typedef struct pushed {
     observed observed; /* must be first */
     fem_mesh mesh;
-    decision *decisions; /* MASS, then one per vertex */
-    mass_name *name;     /* of each vertex */
+    decision *decisions; /* MASS, one mass per vertex, the force, three offsets per vertex */
+    mass_name *name;     /* of each of the last and of the masses */
+    int reshapes;        /* vertices are variables */
     uint64_t *compared;
     momentum *engine;
     momentum_rules rules;
     wrench_net net;
-    double force; /* N, downward, each */
     double *yellow, attitude[4];
-    uint32_t vertex[2];           /* vertices that single forces push */
-    double mean;                  /* mass of a vertex of the target, kg */
-    double *mass;                 /* of the episode */
-    rigid_mass whole;             /* of the episode */
-    double *point;                /* about the centre of mass */
-    double *mass_bar, *point_bar; /* room for derivatives, or directions */
+    uint32_t vertex[2];                      /* vertices that single forces push */
+    double mean;                             /* mass of a vertex of the target, kg */
+    double *mass;                            /* of the episode */
+    double *body;                            /* vertices of the episode, m */
+    rigid_mass whole;                        /* of the episode */
+    double *point;                           /* about the centre of mass */
+    double *mass_bar, *point_bar, *body_bar; /* room for derivatives, or directions */
 } pushed;
 
 /* ---- masses ---- */
+
+/* The number of the force; that of the first offset. */
+static size_t force_of(const pushed *e)
+{
+    return MASSES + e->mesh.points;
+}
+
+static size_t vertices_of(const pushed *e)
+{
+    return force_of(e) + 1;
+}
 
 /* Mass of vertex k = masses.k times mass / their mean. */
 static void weigh(pushed *e, const double *value)
@@ -84,19 +104,35 @@ static void weigh(pushed *e, const double *value)
     for (size_t k = 0; k < n; k++) {
         e->mass[k] = value[MASSES + k] * value[MASS] / e->mean;
     }
-    rigid_mass_points(n, e->mass, e->mesh.point, &e->whole);
     for (size_t i = 0; i < 3 * n; i++) {
-        e->point[i] = e->mesh.point[i] - e->whole.centre[i % 3];
+        e->body[i] = e->mesh.point[i] + value[vertices_of(e) + i];
+    }
+    rigid_mass_points(n, e->mass, e->body, &e->whole);
+    for (size_t i = 0; i < 3 * n; i++) {
+        e->point[i] = e->body[i] - e->whole.centre[i % 3];
     }
 }
 
-/* Adds to value_bar the derivatives through the mass properties. */
-static void weigh_bar(const pushed *e, const rigid_mass *bar, double *value_bar)
+/* Room for the derivatives by the vertices, set to 0; NULL if they are not variables. */
+static double *clear_body_bar(const pushed *e)
+{
+    if (e->reshapes) {
+        memset(e->body_bar, 0, 3 * e->mesh.points * sizeof *e->body_bar);
+    }
+    return e->reshapes ? e->body_bar : NULL;
+}
+
+/* Adds to value_bar the derivatives through the mass properties, and those by the vertices (body_bar, may be
+ * NULL). */
+static void weigh_bar(const pushed *e, const rigid_mass *bar, double *body_bar, double *value_bar)
 {
     const double *value = e->observed.value;
     const size_t n = e->mesh.points;
     memset(e->mass_bar, 0, n * sizeof *e->mass_bar);
-    rigid_mass_points_adjoint(n, e->mass, e->mesh.point, bar, e->mass_bar, NULL);
+    rigid_mass_points_adjoint(n, e->mass, e->body, bar, e->mass_bar, body_bar);
+    for (size_t i = 0; body_bar != NULL && i < 3 * n; i++) {
+        value_bar[vertices_of(e) + i] += body_bar[i];
+    }
     for (size_t k = 0; k < n; k++) {
         value_bar[MASSES + k] += e->mass_bar[k] * value[MASS] / e->mean;
         value_bar[MASS] += e->mass_bar[k] * value[MASSES + k] / e->mean;
@@ -111,7 +147,7 @@ static void weigh_dot(const pushed *e, const double *value_dot, rigid_mass *dot)
         e->mass_bar[k] =
             (value_dot[MASSES + k] * value[MASS] + value[MASSES + k] * value_dot[MASS]) / e->mean;
     }
-    rigid_mass_points_tangent(n, e->mass, e->mesh.point, e->mass_bar, NULL, dot);
+    rigid_mass_points_tangent(n, e->mass, e->body, e->mass_bar, value_dot + vertices_of(e), dot);
 }
 
 /* ---- an episode ---- */
@@ -125,7 +161,7 @@ static int64_t launch_pushed(void *self, const double *value)
     body.mass = e->whole.mass;
     memcpy(body.inertia, e->whole.inertia, sizeof body.inertia);
     for (size_t k = 0; k < e->rules.forces; k++) {
-        body.force[k][1] = -e->force;
+        body.force[k][1] = -value[force_of(e)];
     }
     memcpy(start.q, e->attitude, sizeof start.q);
     quat_rotate(e->attitude, e->whole.centre,
@@ -140,7 +176,7 @@ static void place_pushed(const void *self, uint64_t t, double *points)
 {
     const pushed *e = self;
     const momentum_state *s = momentum_at(e->engine, t);
-    rigid_place(s->x, s->q, e->whole.centre, e->mesh.points, e->mesh.point, points);
+    rigid_place(s->x, s->q, e->whole.centre, e->mesh.points, e->body, points);
 }
 
 static void place_pushed_bar(const void *self, uint64_t t, const double *points_bar, double *bar,
@@ -150,9 +186,10 @@ static void place_pushed_bar(const void *self, uint64_t t, const double *points_
     const momentum_state *s = momentum_at(e->engine, t);
     momentum_state *b = (momentum_state *)(void *)bar;
     rigid_mass whole_bar = {0};
-    rigid_place_adjoint(s->q, e->whole.centre, e->mesh.points, e->mesh.point, points_bar, b->x, b->q,
-                        whole_bar.centre, NULL);
-    weigh_bar(e, &whole_bar, value_bar);
+    double *body_bar = clear_body_bar(e);
+    rigid_place_adjoint(s->q, e->whole.centre, e->mesh.points, e->body, points_bar, b->x, b->q,
+                        whole_bar.centre, body_bar);
+    weigh_bar(e, &whole_bar, body_bar, value_bar);
 }
 
 static void place_pushed_dot(const void *self, uint64_t t, const double *dot, const double *value_dot,
@@ -162,8 +199,8 @@ static void place_pushed_dot(const void *self, uint64_t t, const double *dot, co
     const momentum_state *s = momentum_at(e->engine, t), *d = (const momentum_state *)(const void *)dot;
     rigid_mass whole_dot;
     weigh_dot(e, value_dot, &whole_dot);
-    rigid_place_tangent(s->q, e->whole.centre, e->mesh.points, e->mesh.point, d->x, d->q, whole_dot.centre,
-                        NULL, points_dot);
+    rigid_place_tangent(s->q, e->whole.centre, e->mesh.points, e->body, d->x, d->q, whole_dot.centre,
+                        value_dot + vertices_of(e), points_dot);
 }
 
 static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *value_bar)
@@ -180,7 +217,10 @@ static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, doubl
     for (size_t i = 0; i < 3 * e->mesh.points; i++) {
         whole_bar.centre[i % 3] -= e->point_bar[i];
     }
-    weigh_bar(e, &whole_bar, value_bar);
+    for (size_t k = 0; k < e->rules.forces; k++) {
+        value_bar[force_of(e)] -= body_bar.force[k][1];
+    }
+    weigh_bar(e, &whole_bar, e->reshapes ? e->point_bar : NULL, value_bar);
     return finite;
 }
 
@@ -193,7 +233,10 @@ static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, cons
     body_dot.mass = whole_dot.mass;
     memcpy(body_dot.inertia, whole_dot.inertia, sizeof body_dot.inertia);
     for (size_t i = 0; i < 3 * e->mesh.points; i++) {
-        e->point_bar[i] = -whole_dot.centre[i % 3];
+        e->point_bar[i] = value_dot[vertices_of(e) + i] - whole_dot.centre[i % 3];
+    }
+    for (size_t k = 0; k < e->rules.forces; k++) {
+        body_dot.force[k][1] = -value_dot[force_of(e)];
     }
     e->net.w_dot = e->observed.w_dot;
     return momentum_tangent(e->engine, from, to, (momentum_state *)(void *)dot, &body_dot, e->point_bar);
@@ -206,7 +249,7 @@ static void start_bar(void *self, const double *bar, double *value_bar)
     rigid_mass whole_bar = {0};
     double ignored[4] = {0, 0, 0, 0};
     quat_rotate_adjoint(e->attitude, e->whole.centre, b->x, ignored, whole_bar.centre);
-    weigh_bar(e, &whole_bar, value_bar);
+    weigh_bar(e, &whole_bar, clear_body_bar(e), value_bar);
 }
 
 static void start_dot(void *self, const double *value_dot, double *dot)
@@ -281,10 +324,10 @@ static ds_status read_shape(pushed *e, int shape, const char *path, const ds_hos
     }
     const size_t n = e->mesh.points;
     ds_memory_each(m, n, (double **const[]){&e->mass, &e->mass_bar, NULL});
-    ds_memory_each(m, 3 * n, (double **const[]){&e->point, &e->point_bar, NULL});
+    ds_memory_each(m, 3 * n, (double **const[]){&e->point, &e->point_bar, &e->body, &e->body_bar, NULL});
     e->yellow = ds_memory_doubles(m, 3 * e->mesh.triangles);
-    e->decisions = ds_memory_take(m, MASSES + n, sizeof *e->decisions);
-    e->name = ds_memory_take(m, n, sizeof *e->name);
+    e->decisions = ds_memory_take(m, vertices_of(e) + 3 * n, sizeof *e->decisions);
+    e->name = ds_memory_take(m, 4 * n, sizeof *e->name);
     if (m->failed) {
         return DS_E_NOMEM;
     }
@@ -296,22 +339,33 @@ static ds_status read_shape(pushed *e, int shape, const char *path, const ds_hos
     return DS_OK;
 }
 
-static void name_masses(pushed *e)
+static void name_decisions(pushed *e)
 {
+    const size_t n = e->mesh.points, first = vertices_of(e);
     e->decisions[MASS] = (decision)DECISION_LOG("mass", "kg", -1, 0.7, -0.65);
-    for (size_t k = 0; k < e->mesh.points; k++) {
+    e->decisions[force_of(e)] = (decision)DECISION("force", "N", 1, 50, 5);
+    for (size_t i = 0; i < 3 * n; i++) {
+        snprintf(e->name[n + i], sizeof e->name[n + i], "vertices.%zu.%c", i / 3, "xyz"[i % 3]);
+        e->decisions[first + i] = (decision)DECISION(e->name[n + i], "m", -0.5, 0.5, 0);
+    }
+    for (size_t k = 0; k < n; k++) {
         snprintf(e->name[k], sizeof e->name[k], "masses.%zu", k);
         e->decisions[MASSES + k] = (decision)DECISION(e->name[k], "kg", 0.02, 10, 0.2);
     }
     e->observed.decisions.offered = e->decisions;
-    e->observed.decisions.offers = (uint32_t)(MASSES + e->mesh.points);
+    e->observed.decisions.offers = (uint32_t)(first + 3 * n);
 }
 
 static void read_truth(pushed *e, ds_param_reader *in, int video, uint64_t object)
 {
-    double *truth = e->observed.decisions.truth;
+    double *truth = e->observed.decisions.truth, stretch[3] = {1, 1, 1};
     const size_t n = e->mesh.points;
     double sum = 0;
+    truth[force_of(e)] = ds_param_real(in, "force");
+    ds_param_values(in, "stretch", 3, stretch);
+    for (size_t i = 0; i < 3 * n; i++) {
+        truth[vertices_of(e) + i] = (stretch[i % 3] - 1) * e->mesh.point[i];
+    }
     for (size_t k = 0; k < n; k++) {
         ds_random r = ds_random_open(object, "mass of a vertex", k);
         truth[MASSES + k] = video ? 0.2 + 0.1 * ds_random_uniform(&r) : 1;
@@ -404,10 +458,9 @@ static void read_rigid_mass(void *self, ds_param_reader *in)
     if (in->status != DS_OK) {
         return;
     }
-    name_masses(e);
+    name_decisions(e);
     read_truth(e, in, video, object);
     draw_attitude(e, video, object);
-    e->force = ds_param_real(in, "force");
     e->rules.parity = ds_param_int(in, "parity") != 0;
     set_forces(e, video);
     read_frames(e, in, video);
@@ -420,6 +473,9 @@ static void read_rigid_mass(void *self, ds_param_reader *in)
                          .color = e->yellow,
                          .rest = e->mesh.point};
     observed_ready(s, in);
+    for (uint64_t i = 0; i < s->decisions.n; i++) {
+        e->reshapes |= s->decisions.at[i] >= vertices_of(e);
+    }
 }
 
 static uint64_t hooks_of_mass(const void *self, ds_hook *out)
@@ -472,7 +528,9 @@ static const ds_desc desc = {
     .summary = "How heavy is a body that is pushed? From images (gradSim, table 1).",
     .description =
         "Known forces push a cube, or another body, with a point mass at each vertex; there is no gravity "
-        "and no ground. The variables are log10 of the mass of all vertices, or the mass of each. The target "
+        "and no ground. The variables are log10 of the mass of all vertices, or the mass of each; the force "
+        "and the "
+        "positions of the vertices can be variables, too. The target "
         "is an episode of the same body with parameter truth, seen by the same camera, so the least loss is "
         "0.\nIn scene video the force acts on every vertex, whatever its mass: unlike gravity, this makes "
         "the mass observable.\nA network can replace what the model lacks: a force and a torque that depend "

@@ -13,12 +13,13 @@ static const char cure[] = "raise substeps";
 static const double pi = 3.14159265358979323846;
 
 /* Bounds other than those of the lengths, and the start values of the variables, are ours. */
-enum { LENGTH, MASS = LENGTH + 2, GRAVITY, ANGLE, RATE = ANGLE + 2, COUNT = RATE + 2 };
+enum { LENGTH, MASS = LENGTH + 2, GRAVITY, ANGLE, RATE = ANGLE + 2, FORCE = RATE + 2, COUNT };
 static const decision decisions[COUNT] = {
     DECISION("length.1", "m", 0.4, 2.5, 1),  DECISION("length.2", "m", 0.4, 2.5, 1.7),
     DECISION("mass", "kg", 0.4, 2.5, 1.7),   DECISION("gravity", "m/s^2", 5, 15, 8),
     DECISION("angle.1", "rad", -3, 3, 1),    DECISION("angle.2", "rad", -3, 3, 2),
-    DECISION("rate.1", "rad/s", -6, 6, 0.5), DECISION("rate.2", "rad/s", -6, 6, 0.5)};
+    DECISION("rate.1", "rad/s", -6, 6, 0.5), DECISION("rate.2", "rad/s", -6, 6, 0.5),
+    DECISION("force", "N", -10, 10, 0.5)};
 
 typedef struct twins {
     observed observed; /* must be first */
@@ -35,6 +36,7 @@ static void constants(const double *value, double *theta)
     theta[DOUBLE_LENGTH2] = value[LENGTH + 1];
     theta[DOUBLE_MASS2] = value[MASS];
     theta[DOUBLE_GRAVITY] = value[GRAVITY];
+    theta[DOUBLE_FORCE] = value[FORCE];
 }
 
 static void constants_bar(const double *theta_bar, double *value_bar)
@@ -43,6 +45,7 @@ static void constants_bar(const double *theta_bar, double *value_bar)
     value_bar[LENGTH + 1] += theta_bar[DOUBLE_LENGTH2];
     value_bar[MASS] += theta_bar[DOUBLE_MASS2];
     value_bar[GRAVITY] += theta_bar[DOUBLE_GRAVITY];
+    value_bar[FORCE] += theta_bar[DOUBLE_FORCE];
 }
 
 /* The state at the start, from the quantities or from their changes. */
@@ -140,7 +143,7 @@ static const observed_task task = {.numbers = DOUBLE_STATES,
 
 static void read_truth(twins *e, ds_param_reader *in)
 {
-    const double usual[COUNT] = {1, 1, 1, 10, 3 * pi / 7, 3 * pi / 4, 0, 0};
+    const double usual[COUNT] = {1, 1, 1, 10, 3 * pi / 7, 3 * pi / 4, 0, 0, 0};
     double *truth = e->observed.decisions.truth;
     memcpy(truth, usual, sizeof usual);
     ds_param_values(in, "length", 2, truth + LENGTH);
@@ -148,6 +151,7 @@ static void read_truth(twins *e, ds_param_reader *in)
     ds_param_values(in, "gravity", 1, truth + GRAVITY);
     ds_param_values(in, "angle", 2, truth + ANGLE);
     ds_param_values(in, "rate", 2, truth + RATE);
+    truth[FORCE] = ds_param_real(in, "force");
 }
 
 static void read_double_pendulum(void *self, ds_param_reader *in)

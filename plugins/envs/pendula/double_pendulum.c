@@ -30,9 +30,12 @@ static const ds_param *const params[] = {
             "The same for the angles from the downward vertical at the start; empty: 3 pi / 7 and 3 pi / 4 "
             "(camera), pi / 2 (lengths, damping), 1.951 and -0.082 (synthetic)."),
     DS_LIST("rate", "0", -100, 100, 2, "rad/s", "The same for their rates."),
+    DS_REAL("force", "0", -1e3, 1e3, "N",
+            "camera: the same for a constant horizontal force on the second bob."),
     OBSERVED_PARAMS(
         "length",
-        "camera: length (of both rods), mass (of the second bob), gravity, angle, rate (at the start)",
+        "camera: length (of both rods), mass (of the second bob), gravity, force (horizontal, on the second "
+        "bob), angle, rate (at the start)",
         "image", "64", "8, 0, 0", "alpha"),
     OBSERVED_FRAMES_PARAMS("50", "1/30 s", "4", "10"),
     DS_LIST("damping", "", -10, 10, COMPOUND_VARIABLES, "N m s/rad",
@@ -104,7 +107,8 @@ static const ds_desc desc = {
     .description =
         "camera (gradSim): two pendula in a row, with bobs of radius 0.25 m, swing for 1.6 s without "
         "friction. The variables are the unknown quantities, by default the lengths of the rods. The target "
-        "is an episode of the same pendula with the parameters length, mass, gravity, angle and rate; the "
+        "is an episode of the same pendula with the parameters length, mass, gravity, force, angle and rate; "
+        "the "
         "same camera sees each bob in its own image, so the least loss is 0. Only the ratio of the masses "
         "matters. With observe = state the loss is the mean squared distance of the bobs, m^2.\nThe other "
         "variants compare angles; the loss is the sum of their squared errors, rad^2. lengths, damping "

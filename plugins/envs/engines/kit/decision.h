@@ -53,7 +53,7 @@ typedef struct decision {
         .name = name_, .unit = unit_, .log = 1, .lower = lower_, .upper = upper_, .start = start_            \
     }
 
-enum { DECISIONS_MAX = 601 }; /* the masses of a mesh, and one for all */
+enum { DECISIONS_MAX = 2420 }; /* masses and positions of 600 vertices, and some more */
 
 typedef struct decision_set {
     /* The environment sets these: */

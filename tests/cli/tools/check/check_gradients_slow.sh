@@ -140,6 +140,9 @@ cloth_velocity duration=0.3
 cloth_throw duration=0.3 observe=state
 walker duration=0.2
 gear duration=0.2
+jellyfish duration=0.3
+cloth_velocity scene=slide duration=0.3 variables=contact_mu,contact_ke,rest_area,rest_angle
+rigid_mass variables=mass,force,vertices stretch=1.2,0.9,0.8
 spring_cage
 pendulum_id
 pendulum_id observe=state

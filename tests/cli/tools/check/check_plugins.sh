@@ -13,7 +13,7 @@ for so in "$DS_TOP_BUILD"/plugins/envs/*.so "$DS_TOP_BUILD"/plugins/optimizers/*
     tests=$some
     case $id in
     assembly | chopsticks | move | pinch | rollingpin | rope | table | triplemove | writer | \
-        gear | soft_ball | cloth_velocity | walker)
+        gear | soft_ball | cloth_velocity | walker | jellyfish)
         if [ -n "$DS_SANITIZE" ]; then
             skip "$id is too slow under sanitizers; others have the same engine"
             continue

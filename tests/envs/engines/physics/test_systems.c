@@ -153,6 +153,21 @@ static void damping(void **state)
     ds_memory_free(&room);
 }
 
+/* A constant force holds the rods aside: the tangent of each angle is the force over the weight below. */
+static void force_and_weight_balance(void **state)
+{
+    double rate[4], one[SIMPLE_PARAMETERS], two[DOUBLE_PARAMETERS];
+    memcpy(one, simple, sizeof one);
+    memcpy(two, twins, sizeof two);
+    one[SIMPLE_FORCE] = two[DOUBLE_FORCE] = 3;
+    pendulum_simple.rate(NULL, one, (double[]){atan(3 / (one[SIMPLE_MASS] * one[SIMPLE_GRAVITY])), 0}, rate);
+    near_all(2, rate, (double[]){0, 0}, 1e-14);
+    const double m = two[DOUBLE_MASS1] + two[DOUBLE_MASS2], g = two[DOUBLE_GRAVITY];
+    pendulum_double.rate(NULL, two, (double[]){atan(3 / (m * g)), 0, atan(3 / (two[DOUBLE_MASS2] * g)), 0},
+                         rate);
+    near_all(4, rate, (double[]){0, 0, 0, 0}, 1e-13);
+}
+
 /* ---- derivatives ---- */
 
 enum { FRAMES = 20, MOST = 16 };
@@ -458,6 +473,6 @@ static void controllers_share_weights_in_groups(void **state)
     ds_memory_free(&room);
 }
 
-RUN_TESTS(recorded_motions, recorded_losses, accelerations_of_the_chain, order_four, damping, derivatives,
-          find_length, divergence, bounces, slow_ball, derivatives_floor_ball,
-          controllers_share_weights_in_groups)
+RUN_TESTS(recorded_motions, recorded_losses, accelerations_of_the_chain, order_four, damping,
+          force_and_weight_balance, derivatives, find_length, divergence, bounces, slow_ball,
+          derivatives_floor_ball, controllers_share_weights_in_groups)

@@ -165,3 +165,9 @@ double control_walker_phases(size_t phases, double *phase)
     }
     return 20;
 }
+
+double control_jellyfish_phases(size_t phases, double *phase)
+{
+    control_walker_phases(phases, phase);
+    return 10;
+}

@@ -47,9 +47,10 @@ void control_gradient(const control *c, double *weights_bar);
 /* Change of the activations of a step along weights_dot; call after control_activate() of the step. */
 void control_tangent(control *c, uint64_t step, const double *weights_dot, double *act_dot);
 
-/* Writes the phases of a scene and returns the rate: gear sin(2.5 (t + p pi/4)), walker sin(20 t + 2 pi p/8);
- * sin and cos if `phases` is 2. */
+/* Writes the phases of a scene and returns the rate: gear sin(2.5 (t + p pi/4)), walker sin(20 t + 2 pi p/8),
+ * jellyfish sin(10 t + 2 pi p/8); sin and cos if `phases` is 2. */
 double control_gear_phases(size_t phases, double *phase);
 double control_walker_phases(size_t phases, double *phase);
+double control_jellyfish_phases(size_t phases, double *phase);
 
 #endif

@@ -39,6 +39,9 @@ static inline uint32_t fem_block_index(size_t nx, size_t ny, size_t x, size_t y,
 ds_status fem_mesh_beam(fem_mesh *m);
 /* A body on two legs in the plane z = 0: 74 points, 104 triangles; its feet stand at y = 0.0571795. */
 ds_status fem_mesh_walker(fem_mesh *m);
+/* The cap of a sphere of radius `radius` m about the y axis, pole up, as far as `angle` rad from it: the pole
+ * and `rings` rings of `sectors` points, 3 at least. The pole is at the origin. */
+ds_status fem_mesh_bell(fem_mesh *m, size_t rings, size_t sectors, double radius, double angle);
 /* A wheel with 16 teeth about the z axis: 480 points, 1152 tetrahedra. */
 ds_status fem_mesh_gear(fem_mesh *m);
 /* Shells of radius 1 and 0.5 about the origin: 85 points, 320 tetrahedra. */

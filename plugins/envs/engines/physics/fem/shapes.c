@@ -481,3 +481,28 @@ ds_status fem_mesh_capsule(fem_mesh *m)
     }
     return revolve(m, CAPSULE_ROUND, CAPSULE_CAP + CAPSULE_SIDE + CAPSULE_CAP, r, -2, 2);
 }
+
+ds_status fem_mesh_bell(fem_mesh *m, size_t rings, size_t sectors, double radius, double angle)
+{
+    *m = (fem_mesh){0};
+    if (rings < 1 || sectors < 3 || !fits(rings, sectors, 1)) {
+        return DS_E_PARAM;
+    }
+    const ds_status status = fem_mesh_open(m, 1 + rings * sectors, sectors * (2 * rings - 1), 0);
+    if (status != DS_OK) {
+        return status;
+    }
+    uint32_t *to = m->triangle;
+    for (size_t k = 0; k < rings; k++) {
+        const double at = angle * (double)(k + 1) / (double)rings;
+        const size_t here = 1 + k * sectors, above = k > 0 ? here - sectors : 0;
+        ring_points(m->point + 3 * here, sectors, (ring){radius * sin(at), radius * (cos(at) - 1)});
+        for (size_t s = 0; s < sectors; s++) {
+            const size_t next = (s + 1) % sectors;
+            to = k == 0 ? add(to, 0, here + s, here + next) : to;
+            to = k > 0 ? add(to, here + s, here + next, above + next) : to;
+            to = k > 0 ? add(to, here + s, above + next, above + s) : to;
+        }
+    }
+    return DS_OK;
+}

@@ -15,8 +15,10 @@ static void simple_rate(const void *self, const double *theta, const double *y, 
 {
     (void)self;
     out[SIMPLE_ANGLE] = y[SIMPLE_RATE];
-    out[SIMPLE_RATE] = -theta[SIMPLE_DAMPING] / theta[SIMPLE_MASS] * y[SIMPLE_RATE] -
-                       theta[SIMPLE_GRAVITY] / theta[SIMPLE_LENGTH] * sin(y[SIMPLE_ANGLE]);
+    out[SIMPLE_RATE] =
+        -theta[SIMPLE_DAMPING] / theta[SIMPLE_MASS] * y[SIMPLE_RATE] -
+        theta[SIMPLE_GRAVITY] / theta[SIMPLE_LENGTH] * sin(y[SIMPLE_ANGLE]) +
+        theta[SIMPLE_FORCE] / (theta[SIMPLE_MASS] * theta[SIMPLE_LENGTH]) * cos(y[SIMPLE_ANGLE]);
 }
 
 static void simple_rate_adjoint(const void *self, const double *theta, const double *y, const double *bar,
@@ -24,14 +26,15 @@ static void simple_rate_adjoint(const void *self, const double *theta, const dou
 {
     const double m = theta[SIMPLE_MASS], b = theta[SIMPLE_DAMPING], l = theta[SIMPLE_LENGTH];
     const double g = theta[SIMPLE_GRAVITY], a = bar[SIMPLE_RATE], w = y[SIMPLE_RATE],
-                 s = sin(y[SIMPLE_ANGLE]);
+                 s = sin(y[SIMPLE_ANGLE]), c = cos(y[SIMPLE_ANGLE]), f = theta[SIMPLE_FORCE] / (m * l);
     (void)self;
     y_bar[SIMPLE_RATE] += bar[SIMPLE_ANGLE] - a * b / m;
-    y_bar[SIMPLE_ANGLE] -= a * g / l * cos(y[SIMPLE_ANGLE]);
+    y_bar[SIMPLE_ANGLE] -= a * g / l * c + a * f * s;
     theta_bar[SIMPLE_DAMPING] -= a * w / m;
-    theta_bar[SIMPLE_MASS] += a * b * w / (m * m);
+    theta_bar[SIMPLE_MASS] += a * b * w / (m * m) - a * f * c / m;
     theta_bar[SIMPLE_GRAVITY] -= a * s / l;
-    theta_bar[SIMPLE_LENGTH] += a * g * s / (l * l);
+    theta_bar[SIMPLE_LENGTH] += a * g * s / (l * l) - a * f * c / l;
+    theta_bar[SIMPLE_FORCE] += a * c / (m * l);
 }
 
 static void simple_rate_tangent(const void *self, const double *theta, const double *y,
@@ -164,7 +167,7 @@ double double_pendulum_energy(const double *theta, const double y[4])
     return kinetic - t.m * t.g * t.l1 * cos(y[DOUBLE_ANGLE1]) - t.m2 * t.g * t.l2 * cos(y[DOUBLE_ANGLE2]);
 }
 
-/* ---- with viscous joints ---- */
+/* ---- with viscous joints and a force ---- */
 
 static void joints(const double *theta, const double *y, double torque[2])
 {
@@ -183,11 +186,46 @@ static void joints_adjoint(const double *theta, const double *y, const double ba
     y_bar[DOUBLE_RATE2] += theta[DOUBLE_DAMPING2] * outer_bar;
 }
 
+/* Adds the torques of the force on the second bob. */
+static void push(const double *theta, const double *y, double torque[2])
+{
+    torque[0] += theta[DOUBLE_FORCE] * theta[DOUBLE_LENGTH1] * cos(y[DOUBLE_ANGLE1]);
+    torque[1] += theta[DOUBLE_FORCE] * theta[DOUBLE_LENGTH2] * cos(y[DOUBLE_ANGLE2]);
+}
+
+static void push_adjoint(const double *theta, const double *y, const double bar[2], double *y_bar,
+                         double *theta_bar)
+{
+    const double c[2] = {cos(y[DOUBLE_ANGLE1]), cos(y[DOUBLE_ANGLE2])}, f = theta[DOUBLE_FORCE];
+    theta_bar[DOUBLE_FORCE] += bar[0] * theta[DOUBLE_LENGTH1] * c[0] + bar[1] * theta[DOUBLE_LENGTH2] * c[1];
+    theta_bar[DOUBLE_LENGTH1] += bar[0] * f * c[0];
+    theta_bar[DOUBLE_LENGTH2] += bar[1] * f * c[1];
+    y_bar[DOUBLE_ANGLE1] -= bar[0] * f * theta[DOUBLE_LENGTH1] * sin(y[DOUBLE_ANGLE1]);
+    y_bar[DOUBLE_ANGLE2] -= bar[1] * f * theta[DOUBLE_LENGTH2] * sin(y[DOUBLE_ANGLE2]);
+}
+
+/* Adds the change of these torques. */
+static void push_tangent(const double *theta, const double *y, const double *theta_dot, const double *y_dot,
+                         double torque_dot[2])
+{
+    for (int k = 0; k < 2; k++) {
+        double y_bar[DOUBLE_STATES] = {0}, theta_bar[DOUBLE_PARAMETERS] = {0};
+        push_adjoint(theta, y, (const double[]){k == 0, k == 1}, y_bar, theta_bar);
+        for (int i = 0; i < DOUBLE_STATES; i++) {
+            torque_dot[k] += y_bar[i] * y_dot[i];
+        }
+        for (int i = 0; i < DOUBLE_PARAMETERS; i++) {
+            torque_dot[k] += theta_bar[i] * theta_dot[i];
+        }
+    }
+}
+
 static void double_rate(const void *self, const double *theta, const double *y, double *out)
 {
     double torque[2], a[2];
     (void)self;
     joints(theta, y, torque);
+    push(theta, y, torque);
     double_pendulum_acceleration(theta, y, torque, a);
     out[DOUBLE_ANGLE1] = y[DOUBLE_RATE1];
     out[DOUBLE_ANGLE2] = y[DOUBLE_RATE2];
@@ -201,10 +239,12 @@ static void double_rate_adjoint(const void *self, const double *theta, const dou
     double torque[2], a[2], torque_bar[2] = {0};
     (void)self;
     joints(theta, y, torque);
+    push(theta, y, torque);
     double_pendulum_acceleration(theta, y, torque, a);
     double_pendulum_acceleration_adjoint(theta, y, a, (const double[]){bar[DOUBLE_RATE1], bar[DOUBLE_RATE2]},
                                          y_bar, torque_bar, theta_bar);
     joints_adjoint(theta, y, torque_bar, y_bar, theta_bar);
+    push_adjoint(theta, y, torque_bar, y_bar, theta_bar);
     y_bar[DOUBLE_RATE1] += bar[DOUBLE_ANGLE1];
     y_bar[DOUBLE_RATE2] += bar[DOUBLE_ANGLE2];
 }
@@ -215,11 +255,13 @@ static void double_rate_tangent(const void *self, const double *theta, const dou
     double torque[2], by_rate[2], by_damping[2], torque_dot[2], a[2], a_dot[2];
     (void)self;
     joints(theta, y, torque);
+    push(theta, y, torque);
     joints(theta, y_dot, by_rate); /* bilinear in damping and rates */
     joints(theta_dot, y, by_damping);
     for (int k = 0; k < 2; k++) {
         torque_dot[k] = by_rate[k] + by_damping[k];
     }
+    push_tangent(theta, y, theta_dot, y_dot, torque_dot);
     double_pendulum_acceleration(theta, y, torque, a);
     double_pendulum_acceleration_tangent(theta, y, a, theta_dot, y_dot, torque_dot, a_dot);
     out[DOUBLE_ANGLE1] = y_dot[DOUBLE_RATE1];

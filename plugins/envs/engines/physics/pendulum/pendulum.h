@@ -7,14 +7,16 @@
 
 #include "rk4.h"
 
-/* y = theta, omega:  omega' = -b/m omega - g/l sin theta. Here b/m is a rate in 1/s, as in gradSim's
- * experiments (Jatavallabhula et al., ICLR 2021). */
-enum { SIMPLE_LENGTH, SIMPLE_GRAVITY, SIMPLE_MASS, SIMPLE_DAMPING, SIMPLE_PARAMETERS };
+/* y = theta, omega:  omega' = -b/m omega - g/l sin theta + f/(m l) cos theta, f a constant horizontal force
+ * on the bob in N. Here b/m is a rate in 1/s, as in gradSim's experiments (Jatavallabhula et al., ICLR 2021).
+ */
+enum { SIMPLE_LENGTH, SIMPLE_GRAVITY, SIMPLE_MASS, SIMPLE_DAMPING, SIMPLE_FORCE, SIMPLE_PARAMETERS };
 enum { SIMPLE_ANGLE, SIMPLE_RATE, SIMPLE_STATES };
 extern const rk4_law pendulum_simple;
 
 /* y = theta1, omega1, theta2, omega2, both angles from the vertical. Damping in N m s/rad: DAMPING1 of the
- * pivot against omega1, DAMPING2 of the joint at the first bob against omega2 - omega1. */
+ * pivot against omega1, DAMPING2 of the joint at the first bob against omega2 - omega1. FORCE: constant and
+ * horizontal, on the second bob, N. */
 enum {
     DOUBLE_LENGTH1,
     DOUBLE_LENGTH2,
@@ -23,6 +25,7 @@ enum {
     DOUBLE_GRAVITY,
     DOUBLE_DAMPING1,
     DOUBLE_DAMPING2,
+    DOUBLE_FORCE,
     DOUBLE_PARAMETERS
 };
 enum { DOUBLE_ANGLE1, DOUBLE_RATE1, DOUBLE_ANGLE2, DOUBLE_RATE2, DOUBLE_STATES };

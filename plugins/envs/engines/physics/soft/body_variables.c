@@ -42,7 +42,8 @@ static int is_each(body_variable_kind kind)
 {
     return kind == BODY_VARIABLE_VELOCITIES || kind == BODY_VARIABLE_MASSES ||
            kind == BODY_VARIABLE_SPRING_KE || kind == BODY_VARIABLE_SPRING_KD ||
-           kind == BODY_VARIABLE_SPRING_REST;
+           kind == BODY_VARIABLE_SPRING_REST || kind == BODY_VARIABLE_REST_AREAS ||
+           kind == BODY_VARIABLE_REST_ANGLES;
 }
 
 /* Moves all particles together at the start. */
@@ -51,10 +52,14 @@ static int is_pose(body_variable_kind kind)
     return kind == BODY_VARIABLE_POSITION || kind == BODY_VARIABLE_TURN;
 }
 
-/* Without `log` the variable is the number times this. */
+/* Without `log` the variable is the number times this. A membrane with activation a is at rest with the area
+ * 1 - a times the area as built. */
 static double sign_of(body_variable_kind kind)
 {
-    return kind == BODY_VARIABLE_GRAVITY ? -1 : 1;
+    return kind == BODY_VARIABLE_GRAVITY || kind == BODY_VARIABLE_REST_AREA ||
+                   kind == BODY_VARIABLE_REST_AREAS
+               ? -1
+               : 1;
 }
 
 static slot numbers_of_model(fem_model *m, body_variable_kind kind);
@@ -106,6 +111,12 @@ static slot numbers_of_model(fem_model *m, body_variable_kind kind)
         return (slot){&m->bending.ke, 1, 1};
     case BODY_VARIABLE_BEND_KD:
         return (slot){&m->bending.kd, 1, 1};
+    case BODY_VARIABLE_REST_AREA:
+    case BODY_VARIABLE_REST_AREAS:
+        return (slot){m->triangle_act, m->triangles, 1};
+    case BODY_VARIABLE_REST_ANGLE:
+    case BODY_VARIABLE_REST_ANGLES:
+        return (slot){m->edge_rest, m->edges, 1};
     case BODY_VARIABLE_SPRING_KE:
         return (slot){m->spring_ke, m->springs, 1};
     case BODY_VARIABLE_SPRING_KD:
@@ -166,6 +177,12 @@ static double *numbers_of_variation(const fem_variation *v, body_variable_kind k
         return &w->bending.ke;
     case BODY_VARIABLE_BEND_KD:
         return &w->bending.kd;
+    case BODY_VARIABLE_REST_AREA:
+    case BODY_VARIABLE_REST_AREAS:
+        return w->triangle_act;
+    case BODY_VARIABLE_REST_ANGLE:
+    case BODY_VARIABLE_REST_ANGLES:
+        return w->edge_rest;
     case BODY_VARIABLE_SPRING_KE:
         return w->spring_ke;
     case BODY_VARIABLE_SPRING_KD:
@@ -229,7 +246,9 @@ static ds_status unknown(const ds_host *host, const body_variable *offered, cons
 static int collide(body_variable_kind a, body_variable_kind b)
 {
     static const body_variable_kind pairs[][2] = {{BODY_VARIABLE_VELOCITY, BODY_VARIABLE_VELOCITIES},
-                                                  {BODY_VARIABLE_DENSITY, BODY_VARIABLE_MASSES}};
+                                                  {BODY_VARIABLE_DENSITY, BODY_VARIABLE_MASSES},
+                                                  {BODY_VARIABLE_REST_AREA, BODY_VARIABLE_REST_AREAS},
+                                                  {BODY_VARIABLE_REST_ANGLE, BODY_VARIABLE_REST_ANGLES}};
     int found = a == b;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         found |= (a == pairs[i][0] && b == pairs[i][1]) || (a == pairs[i][1] && b == pairs[i][0]);
@@ -500,7 +519,9 @@ int body_variables_stays_in_plane(const body_variables *set)
 {
     uint64_t i = 0;
     while (i < set->count && !is_vector(set->item[i]->kind) &&
-           set->item[i]->kind != BODY_VARIABLE_VELOCITIES && set->item[i]->kind != BODY_VARIABLE_LOAD) {
+           set->item[i]->kind != BODY_VARIABLE_VELOCITIES && set->item[i]->kind != BODY_VARIABLE_LOAD &&
+           set->item[i]->kind != BODY_VARIABLE_REST_ANGLE &&
+           set->item[i]->kind != BODY_VARIABLE_REST_ANGLES) {
         i++;
     }
     return i == set->count;

@@ -90,7 +90,7 @@ static ds_status take_failure(soft *s, ds_status status)
 
 static double *driven(const soft *s, const fem_activation *act)
 {
-    return s->driven == SOFT_TETS ? act->tet : act->triangle;
+    return s->driven == SOFT_TETS ? act->tet : s->driven == SOFT_EDGES ? act->edge : act->triangle;
 }
 
 static void activate(void *self, uint64_t step, fem_activation *act)
@@ -284,7 +284,9 @@ enum { SOFT_MOST_PHASES = 16 };
 
 ds_status soft_control_as(soft *s, soft_driven driven_, control_options o)
 {
-    o.elements = driven_ == SOFT_TETS ? s->model.tets : s->model.triangles;
+    o.elements = driven_ == SOFT_TETS    ? s->model.tets
+                 : driven_ == SOFT_EDGES ? s->model.edges
+                                         : s->model.triangles;
     o.dt = s->dt;
     o.steps = s->steps;
     s->driven = driven_;

@@ -24,7 +24,7 @@ typedef struct soft_task {
 } soft_task;
 
 /* Elements that the controller drives. */
-typedef enum soft_driven { SOFT_TETS, SOFT_TRIANGLES } soft_driven;
+typedef enum soft_driven { SOFT_TETS, SOFT_TRIANGLES, SOFT_EDGES } soft_driven;
 
 struct soft {
     comparison_env env; /* must be first */
@@ -102,7 +102,7 @@ void soft_ground(soft *s, ds_param_reader *in);
                 "box: along x and z separately, as in gradSim. isotropic: along the sliding.",               \
                 .flags = DS_PARAM_ADVANCED)
 extern const char *const soft_frictions[];
-/* Adds a controller of all tetrahedra or triangles with the phases of the gear or the walker. Parameter
+/* Adds a controller of all tetrahedra, triangles or edges with the phases of the scene. Parameter
  * controller: 0 = elements of a group share their weights, group[elements] (control.h); 1 = each element has
  * its own, with SOFT_FULL_PHASES phases. */
 enum { SOFT_FULL_PHASES = 8 };

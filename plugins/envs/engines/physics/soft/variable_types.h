@@ -26,6 +26,12 @@ typedef enum body_variable_kind {
     BODY_VARIABLE_DRAG, /* of the membrane */
     BODY_VARIABLE_BEND,
     BODY_VARIABLE_BEND_KD, /* of its edges */
+    /* Shape at rest of the membrane: growth of the area of all triangles, or of each; angle of all edges, or
+     * of each. */
+    BODY_VARIABLE_REST_AREA,
+    BODY_VARIABLE_REST_AREAS,
+    BODY_VARIABLE_REST_ANGLE,
+    BODY_VARIABLE_REST_ANGLES,
     BODY_VARIABLE_SPRING_KE,
     BODY_VARIABLE_SPRING_KD,
     BODY_VARIABLE_SPRING_REST, /* of each spring */

@@ -133,6 +133,44 @@ static void particles_fall(void **state)
     fem_model_close(&m);
 }
 
+/* A cloth that is larger by the growth of its rest area, and folded by its rest angles, feels no force. */
+static void other_shapes_are_at_rest(void **state)
+{
+    static const double grown = 0.1;
+    fem_model m;
+    fem_mesh mesh;
+    fem_episode *e;
+    int64_t bad;
+    fem_model_open(&m);
+    assert_int_equal(fem_mesh_bell(&mesh, 3, 8, 0.5, 1), DS_OK);
+    m.membrane = (fem_membrane){100, 200, 1, 0, 0};
+    m.bending = (fem_bending){5, 0.1};
+    m.gravity[1] = 0;
+    fem_add_cloth(&m, &mesh, &(fem_placing){.axis = {0, 0, 0}}, 1, 0, 1);
+    assert_int_equal(fem_model_finish(&m), DS_OK);
+    for (int fold = 0; fold < 2; fold++) {
+        for (size_t i = 0; i < 3 * m.particles; i++) {
+            m.q[i] = sqrt(1 + grown) * mesh.point[i];
+        }
+        for (size_t i = 0; i < m.triangles; i++) {
+            m.triangle_act[i] = -grown;
+        }
+        for (size_t k = 0; k < m.edges; k++) { /* second round: another angle, and the force is felt */
+            m.edge_rest[k] += fold * 0.1;
+        }
+        assert_int_equal(fem_episode_open(&e, &m, &(fem_options){.dt = 1e-2, .steps = 1}, NULL), DS_OK);
+        assert_int_equal(fem_episode_run(e, NULL, NULL, 0, &bad), DS_OK);
+        double most = 0;
+        for (size_t i = 0; i < 3 * m.particles; i++) {
+            most = fmax(most, fabs(fem_episode_state(e).u[i]));
+        }
+        assert_true(fold == 0 ? most < 1e-12 : most > 1e-4);
+        fem_episode_close(e);
+    }
+    fem_mesh_free(&mesh);
+    fem_model_close(&m);
+}
+
 /* ---- energy ---- */
 
 static void corners(const double *q, const uint32_t *vertex, int n, vec3 *out)
@@ -1132,9 +1170,10 @@ static void distances_have_derivatives(void **state)
     close_drape(&s);
 }
 
-RUN_TESTS(bulk_modulus, particles_fall, energy_stays, results_do_not_depend_on_memory_or_instructions,
-          fast_episodes_match_the_plain_one, episodes_go_on_from_any_state, explosions_are_told,
-          nonsense_is_refused, smooth_gradients_match_differences, contact_gradients_match_differences,
+RUN_TESTS(bulk_modulus, particles_fall, other_shapes_are_at_rest, energy_stays,
+          results_do_not_depend_on_memory_or_instructions, fast_episodes_match_the_plain_one,
+          episodes_go_on_from_any_state, explosions_are_told, nonsense_is_refused,
+          smooth_gradients_match_differences, contact_gradients_match_differences,
           tangents_are_adjoint_to_gradients, in_plane_changes_nothing_in_the_plane, recorded_episode,
           beams_sag, balls_bounce, bodies_without_actuation, gradients_of_whole_episodes,
           obstacles_and_hands_match_differences, obstacles_and_hands_have_tangents,

@@ -495,7 +495,29 @@ static void bad_files_are_told_with_their_line(void **state)
     }
 }
 
-RUN_TESTS(solids_have_their_counts, the_sphere_is_round, surfaces_have_their_counts, the_gear_is_centred,
-          flat_meshes_have_their_counts, edges_know_their_angle, turned_tetrahedra_are_turned_back,
-          files_become_meshes, tetrahedra_have_groups, binary_files_become_meshes,
-          bad_files_are_told_with_their_line)
+/* All points of the bell lie on its sphere, its area approaches that of the cap, its edges have two sides. */
+static void the_bell_is_a_cap(void **state)
+{
+    const double radius = 0.5, angle = 1.2, cap = 2 * acos(-1) * radius * radius * (1 - cos(angle));
+    fem_mesh m;
+    uint32_t *edge;
+    size_t edges, bad;
+    assert_int_equal(fem_mesh_bell(&m, 30, 90, radius, angle), DS_OK);
+    for (size_t i = 0; i < m.points; i++) {
+        const double *p = m.point + 3 * i;
+        assert_true(fabs(sqrt(p[0] * p[0] + (p[1] + radius) * (p[1] + radius) + p[2] * p[2]) - radius) <
+                    1e-14);
+    }
+    assert_true(fabs(fem_mesh_area(&m) / cap - 1) < 2e-3);
+    assert_int_equal(fem_mesh_edges(&m, &edge, &edges, &bad), DS_OK);
+    assert_int_equal(edges, (3 * m.triangles - 90) / 2);
+    free(edge);
+    fem_mesh_free(&m);
+    assert_int_equal(fem_mesh_bell(&m, 1, 2, 1, 1), DS_E_PARAM);
+    assert_int_equal(fem_mesh_bell(&m, 0, 8, 1, 1), DS_E_PARAM);
+}
+
+RUN_TESTS(the_bell_is_a_cap, solids_have_their_counts, the_sphere_is_round, surfaces_have_their_counts,
+          the_gear_is_centred, flat_meshes_have_their_counts, edges_know_their_angle,
+          turned_tetrahedra_are_turned_back, files_become_meshes, tetrahedra_have_groups,
+          binary_files_become_meshes, bad_files_are_told_with_their_line)
