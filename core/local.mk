@@ -70,8 +70,6 @@ scene_sources = core/scene/scene_write.h core/scene/scene_write.c
 worker_sources = \
 	core/worker/handshake.c \
 	core/worker/handshake.h \
-	core/worker/describe.c \
-	core/worker/describe.h \
 	core/worker/process.c \
 	core/worker/process.h \
 	core/worker/proxy.c \
@@ -98,8 +96,6 @@ store_sources = \
 	core/store/optimizer_output.h \
 	core/store/recorder.c \
 	core/store/recorder.h \
-	core/store/replay.c \
-	core/store/replay.h \
 	core/store/run_folder.c \
 	core/store/run_folder.h \
 	core/store/store.c \

@@ -109,8 +109,6 @@ tools_libtools_la_SOURCES = \
 	%D%/ranks/ranks.h \
 	%D%/harness/check.h \
 	%D%/harness/check_episodes.c \
-	%D%/harness/check_crash.c \
-	%D%/harness/check_crash.h \
 	%D%/harness/check_host.c \
 	%D%/harness/check_host.h \
 	%D%/harness/check_objective.c \
@@ -141,8 +139,6 @@ tools_libtools_la_SOURCES = \
 	%D%/check/check_extensions.c \
 	%D%/difference/finite_difference.c \
 	%D%/difference/finite_difference.h \
-	%D%/difference/gradient_claim.c \
-	%D%/difference/gradient_claim.h \
 	%D%/catalog/catalog.c \
 	%D%/catalog/catalog.h
 

@@ -13,7 +13,7 @@
 #include "protect/call_state.h"
 #include "run/queries.h"
 #include "snapshot/episode_scene.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 #include "embed/embed.h"
 #include "evaluate/trust.h"
 #include "run/run.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 struct ds_runner {
     ds_settings settings; /* of a new run, or the overrides of a resumed one */

@@ -25,7 +25,7 @@
 #include "protect/call_state.h"
 #include "plugin/instance.h"
 #include "evaluate/trust.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 enum {
     SPIN_NS = 40000, /* longest busy wait for a result while a processor is idle */

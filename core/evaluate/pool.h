@@ -34,7 +34,7 @@ typedef struct ds_pool_config {
 typedef struct ds_pool ds_pool;
 
 /* Sets config->module to the environment called `name`. With process isolation a worker process loads and
- * describes it (describe.h), with none this process. Reads isolation, timeout, program, stop and waiting. */
+ * describes it (process.h), with none this process. Reads isolation, timeout, program, stop and waiting. */
 int ds_pool_find_env(ds_pool_config *config, const char *name, ds_error *e);
 
 /* Checks the settings, starts the first worker and makes an instance in it. More workers start when tables

@@ -61,7 +61,7 @@ size_t ds_plugin_files(const char *folder, char *names[DS_FILES_MAX], size_t cou
 
 /* Is this plugin bundled: built with this host, and in one of its plugin folders (which may also hold
  * third-party plugins)? Only bundled plugins are loaded into a process of dshost; a process of its own
- * describes any other first (worker/describe.h). */
+ * describes any other first (worker/process.h). */
 int ds_plugin_is_own(const ds_plugin_file *f);
 
 /* Was the file found on the plugin path: by an id, or because it lies in one of its folders? */

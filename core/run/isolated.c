@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/variables.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 #include "worker/remote.h"
 
 enum {

@@ -23,7 +23,7 @@ typedef struct ds_isolated_config {
     const ds_journal *journal;     /* for messages: count of evaluations, folder */
 } ds_isolated_config;
 
-/* Starts the process, or takes the one that has described the plugin (worker/describe.h), and makes an
+/* Starts the process, or takes the one that has described the plugin (worker/process.h), and makes an
  * instance there. Passes on errors of create(). */
 int ds_isolated_open(const ds_isolated_config *config, ds_isolated **out, ds_error *e);
 

@@ -12,7 +12,6 @@
 #include "run/queries.h"
 #include "store/optimizer_output.h"
 #include "store/recorder.h"
-#include "store/replay.h"
 #include "store/run_folder.h"
 
 /* What an observer of a run gets, for example to draw images. */

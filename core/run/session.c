@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "evaluate/trust.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 #include <diffsim/helper/npz.h>
 

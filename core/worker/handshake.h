@@ -5,7 +5,7 @@
  *    writes the description of the instance into the start file (DS_WORKER_HELLO).
  * 2. The host makes the shared memory and sends DS_WORKER_GO. The worker evaluates.
  *
- * A worker that describes a plugin first (describe.h) loads it, writes the description (DS_WORKER_DESCRIBED),
+ * A worker that describes a plugin first (process.h) loads it, writes the description (DS_WORKER_DESCRIBED),
  * and waits for DS_WORKER_SETTINGS: then the start file holds the settings. For an optimizer the shared
  * memory exists before its settings (remote.h), and DS_WORKER_GO begins the search.
  *

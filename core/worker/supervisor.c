@@ -9,9 +9,8 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "protect/call_state.h"
-#include "worker/describe.h"
-#include "worker/handshake.h"
 #include "worker/process.h"
+#include "worker/handshake.h"
 
 #include <errno.h>
 #include <math.h>

@@ -64,7 +64,6 @@ include %D%/engines/physics/quasidynamic/local.mk
 %C%_engines_ffi_libforeign_la_SOURCES = \
 	%D%/engines/ffi/call.c \
 	%D%/engines/ffi/call.h \
-	%D%/engines/ffi/signature.c \
 	%D%/engines/ffi/signature.h
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.

@@ -19,7 +19,6 @@
  * learning rate follows a schedule, outliers of the gradient (chaos, contacts) are shortened, and with blind
  * > 0 a bad gradient is replaced by the moments as they are. */
 #include "methods/base/own.h"
-#include "methods/gradient/multistart.h"
 #include "methods/gradient/descent.h"
 
 #include <math.h>

@@ -16,7 +16,7 @@
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
 #include "methods/gradient/lbfgsb.h"
-#include "methods/gradient/multistart.h"
+#include "methods/gradient/descent.h"
 
 #include <limits.h>
 #include <math.h>

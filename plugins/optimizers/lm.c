@@ -13,11 +13,11 @@
  *         until the decrease, the step or the gradient is small, or after `iterations` steps
  *
  * Residuals cost one evaluation, their Jacobian min(n, m) more: one for each product with a unit vector
- * (squares/least_squares.h). A step into a failing simulation is a rejected one.
+ * (squares/levenberg.h). A step into a failing simulation is a rejected one.
  */
 #include "methods/base/blas.h"
 #include "methods/base/own.h"
-#include "methods/squares/lm_params.h"
+#include "methods/squares/levenberg.h"
 
 #include <math.h>
 

@@ -48,8 +48,6 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/gradient/lbfgsb.h \
 	%D%/methods/gradient/leap.c \
 	%D%/methods/gradient/leap.h \
-	%D%/methods/gradient/multistart.c \
-	%D%/methods/gradient/multistart.h \
 	%D%/methods/gradient/refine.c \
 	%D%/methods/gradient/refine.h
 
@@ -60,19 +58,14 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/gradient/min_norm.h
 
 # Local searches that race.
-%C%_methods_librace_la_SOURCES = %D%/methods/race/basin.c %D%/methods/race/basin.h %D%/methods/race/race.c \
+%C%_methods_librace_la_SOURCES = %D%/methods/race/race.c \
 	%D%/methods/race/race.h
 
 # Least squares.
 %C%_methods_libsquares_la_LIBADD = $(OPENBLAS_LIBS)
 %C%_methods_libsquares_la_SOURCES = \
-	%D%/methods/squares/least_squares.c \
-	%D%/methods/squares/least_squares.h \
 	%D%/methods/squares/levenberg.c \
 	%D%/methods/squares/levenberg.h \
-	%D%/methods/squares/lm_params.h \
-	%D%/methods/squares/local_solver.c \
-	%D%/methods/squares/local_solver.h \
 	%D%/methods/squares/riccati.c \
 	%D%/methods/squares/riccati.h
 

@@ -13,7 +13,7 @@
  *                 or is predicted to beat the best point
  *                 or start a new one: at the given start, then at argmin LCB(x | Gaussian process
  *                 of S and of the active runners), sometimes anywhere
- *             every lane's runner evaluates its next points                    (race/basin.h)
+ *             every lane's runner evaluates its next points                    (race/race.h)
  *                 unless they would use more than a quarter of the share of the refinement
  *                 doubt = difference between what gradients predicted and what its last steps did
  *                 small: L-BFGS-B (every second runner only after Adam has ended);
@@ -247,7 +247,7 @@ static size_t choose_lanes(racer *self)
     return chosen;
 }
 
-/* Reports the doubt of gradients of the searches in the lanes (their mean; see race/basin.h), and the length
+/* Reports the doubt of gradients of the searches in the lanes (their mean; see race/race.h), and the length
  * scale of the model. */
 static ds_status report(racer *self)
 {

@@ -10,12 +10,11 @@
  *             stop if the loss has failed to fall more than `patience` times in a row
  *             s_{j+1} = clamp(s_j - step(g_j))
  *
- * With several arms as many descents advance in step (gradient/multistart.h). The paper leaves step rule
+ * With several arms as many descents advance in step (gradient/descent.h). The paper leaves step rule
  * and length open.
  */
 #include "methods/base/own.h"
 #include "methods/gradient/descent.h"
-#include "methods/gradient/multistart.h"
 
 typedef struct randdescents {
     multistart starts;

@@ -2,7 +2,7 @@
 /* test_racer.c - the optimizer racer as a plugin: the cases of every optimizer, its start, batches, polish
  * and ablations, and results that others do not reach. */
 #include "functions.h"
-#include "methods/race/basin.h"
+#include "methods/race/race.h"
 #include "objective.h"
 #include "sanitizers.h"
 #include "test.h"

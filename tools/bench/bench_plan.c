@@ -24,7 +24,7 @@
 #include "run/run.h"
 #include "run/session.h"
 #include "store/run_folder.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 /* ---- plugins ---- */
 

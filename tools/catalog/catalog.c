@@ -7,7 +7,7 @@
 
 #include "base/json_text.h"
 #include "plugin/instance.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 #include <math.h>
 #include <stdio.h>

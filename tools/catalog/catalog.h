@@ -33,7 +33,7 @@ void ds_describe_paragraphs(FILE *f, const char *text);
 
 /* ---- plugins, for commands that only show them ---- */
 
-/* Third-party plugins are loaded in another process (worker/describe.h). */
+/* Third-party plugins are loaded in another process (worker/process.h). */
 
 /* Finds and describes a plugin. A crash, a hang or an exit() in start-up code is DS_EXIT_PLUGIN. */
 int ds_loader_describe(const char *name, uint32_t kind, const ds_module **out, ds_error *e);

@@ -6,7 +6,6 @@
 #include "check/check_items.h"
 #include "check/check_queries.h"
 #include "check/check_tests.h"
-#include "harness/check_crash.h"
 #include "harness/check_process.h"
 
 #include <math.h>

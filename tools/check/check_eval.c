@@ -6,9 +6,8 @@
 #include "base/text.h"
 #include "check/check_items.h"
 #include "check/check_tests.h"
-#include "harness/check_crash.h"
-#include "harness/check_host.h"
 #include "harness/check_process.h"
+#include "harness/check_host.h"
 
 #include <inttypes.h>
 #include <math.h>

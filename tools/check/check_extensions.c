@@ -5,7 +5,7 @@
 #include "base/plugin_memory.h"
 #include "base/variables.h"
 #include "check/check_tests.h"
-#include "harness/check_crash.h"
+#include "harness/check_process.h"
 #include "harness/check_host.h"
 #include "plugin/channels.h"
 #include "snapshot/snapshot.h"

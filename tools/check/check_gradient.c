@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "check/check_tests.h"
-#include "difference/gradient_claim.h"
+#include "difference/finite_difference.h"
 #include "harness/check.h"
 #include "harness/check_host.h"
 

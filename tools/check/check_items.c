@@ -13,7 +13,7 @@
 
 #include "base/plugin_memory.h"
 #include "check/check_queries.h"
-#include "harness/check_crash.h"
+#include "harness/check_process.h"
 
 /* Calls of the plugin. */
 enum { EVALUATE, RESET, STEP, BEGIN, BACK };

@@ -348,7 +348,7 @@ static double change_nearby(elements *s, uint64_t first, uint64_t count, double 
     return answered ? fabs(there - slope) : (double)INFINITY;
 }
 
-/* Is x on a seam, where the derivatives themselves jump (difference/gradient_claim.h)? */
+/* Is x on a seam, where the derivatives themselves jump (difference/finite_difference.h)? */
 static int on_seam(elements *s, uint64_t first, uint64_t count, double slope, double off)
 {
     enum { TRIED = 6 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/check_crash.h"
+#include "harness/check_process.h"
 
 int ds_check_channels_open(ds_check *c, ds_check_channels *b)
 {

@@ -9,7 +9,7 @@
 
 #include "check/check_items.h"
 #include "check/check_tests.h"
-#include "harness/check_crash.h"
+#include "harness/check_process.h"
 
 /* Points, and rows of the longest call. */
 enum { MANY = 64, GAP = 3 };

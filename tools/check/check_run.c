@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "harness/check.h"
-#include "harness/check_crash.h"
+#include "harness/check_process.h"
 #include "harness/check_host.h"
 
 #include <errno.h>

@@ -207,7 +207,7 @@ static int slope_at(const objective *o, const double *x, double *slope, double *
     return 1;
 }
 
-/* Does the slope itself jump next to x (difference/gradient_claim.h)? */
+/* Does the slope itself jump next to x (difference/finite_difference.h)? */
 static int on_seam(const objective *o, const double *x, double slope, double off)
 {
     enum { TRIED = 6 };

@@ -35,8 +35,8 @@ void ds_check_opt_measure(ds_check *c);
 int ds_check_run(ds_check_options *o, ds_error *e);
 
 /* In the child: runs the tests `ids` (separated by commas) and writes their lines to descriptor 3. With
- * `flight`, descriptor 4 is the memory file of evaluations in progress (harness/check_crash.h); with `kept`,
- * descriptor 5 is ds_check_options.kept. */
+ * `flight`, descriptor 4 is the memory file of evaluations in progress (harness/check_process.h); with
+ * `kept`, descriptor 5 is ds_check_options.kept. */
 int ds_check_child(ds_check_options *o, const char *ids, int flight, int kept, ds_error *e);
 
 /* Prints ids and titles of the tests for a kind of plugin (0 = all). */

@@ -12,7 +12,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "config/params.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 static const char usage[] =
     "usage: dshost check PLUGIN.so [OPTIONS]\n  PLUGIN.so            a file (also FILE.py:NAME), or the id "

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "difference/gradient_claim.h"
+#include "difference/finite_difference.h"
 
 /* Number of disagreeing components that are tested for a seam. */
 enum { SEAMS = 8 };

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/answer.h"
-#include "harness/check_crash.h"
+#include "harness/check_process.h"
 
 /* ---- host services ---- */
 

@@ -197,7 +197,7 @@ static void give_reasons(const ds_landscape_measures *m, ds_verdict *v)
     }
 }
 
-/* Up to 400 variables racer leaps (LEAP_MOST of methods/race/basin.c), up to 5000 leaprefine is practical
+/* Up to 400 variables racer leaps (LEAP_MOST of methods/race/race.c), up to 5000 leaprefine is practical
  * (docs/optimizers.md, "Many variables"). */
 enum { FEW, MANY, MORE, SIZES };
 enum { RACER_LEAPS = 400, LEAPREFINE_MOST = 5000 };

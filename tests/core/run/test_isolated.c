@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "run/isolated.h"
 #include "test.h"
-#include "worker/describe.h"
+#include "worker/process.h"
 
 #include <diffsim/ext/channel.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_finite_difference.c - finite differences with a chosen step, on functions with known derivatives. */
 #include "difference/finite_difference.h"
-#include "difference/gradient_claim.h"
 #include "test.h"
 
 static double smooth(void *ctx, const double *x, int *failed)

@@ -2,7 +2,5 @@
 # Quasi-dynamic steps: contact as a convex program, hard or with a barrier, and a planar hand.
 noinst_LTLIBRARIES += %D%/libquasidynamic.la
 %C%_libquasidynamic_la_SOURCES = \
-	%D%/contact_program.c \
-	%D%/contact_program.h \
 	%D%/hand.c \
 	%D%/hand.h
