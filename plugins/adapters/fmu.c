@@ -219,7 +219,7 @@ static ds_status fmu_allocate(void *self)
         e->known[i] = e->d.state[i];
     }
     for (size_t i = 0; i < e->decisions; i++) {
-        e->known[states + i] = e->decision[i].v->vr;
+        e->known[states + i] = e->decision[i].v;
     }
     for (size_t i = 0; e->exact && i < e->decisions; i++) {
         for (uint64_t k = 0; k < e->decision[i].pieces; k++) {
@@ -252,6 +252,11 @@ static void fmu_range(const void *self, uint64_t i, double *lower, double *upper
 {
     const fmu *e = self;
     size_t d = 0;
+    if (e->decisions == 0) { /* nothing can be varied */
+        *lower = *start = 0;
+        *upper = 1;
+        return;
+    }
     while (d + 1 < e->decisions && e->decision[d + 1].first <= i) {
         d++;
     }
@@ -280,6 +285,10 @@ static void fmu_variable(const void *self, uint64_t i, ds_env_variable *out)
     const fmu *e = self;
     size_t d = 0;
     char piece[32] = "", own[DS_MAX_NAME + 1];
+    if (e->decisions == 0) {
+        snprintf(out->name, sizeof out->name, "unused");
+        return;
+    }
     while (d + 1 < e->decisions && e->decision[d + 1].first <= i) {
         d++;
     }
@@ -452,7 +461,7 @@ static void list(const fmi_description *d, int which, const char *title, char *o
         const fmi_variable *v = &d->variable[i];
         const int is =
             which == FMI_LOCAL ? v->exact && v->causality != FMI_PARAMETER : (int)v->causality == which;
-        if (!is || v->type != FMI_REAL || v->is_array || v->constant) {
+        if (!is || v->type == FMI_OTHER || v->constant) {
             continue;
         }
         append(out, room, "%s%s",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fmu_models.c - three models as FMUs of both versions, for tests/cli/plugins/fmu.sh: -DFMI=2 or 3, and
  * one of -DBALL (a bouncing ball, with events), -DVANDERPOL, -DMASSES (two masses with springs, a damper, a
- * force; adjoint derivatives). -DCRASH crashes in DoStep, -DHANG never returns from Terminate, -DREFUSE
- * fails in DoStep below h = 0. */
+ * force; adjoint derivatives). -DARRAYS: states, derivatives and parameters are arrays. -DCRASH crashes in
+ * DoStep, -DHANG never returns from Terminate, -DREFUSE fails in DoStep below h = 0. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -358,15 +358,44 @@ API int fmi3EnterInitializationMode(void *c, bool a, double b, double t, bool d,
     ((model *)c)->t = t;
     return 0;
 }
+/* Value references of which each has one value: an array becomes its elements. */
+typedef struct each {
+    uint32_t vr[64];
+    size_t n;
+} each;
+
+static each elements(const uint32_t *vr, size_t n)
+{
+    each e = {.n = 0};
+    for (size_t i = 0; i < n && e.n < 60; i++) {
+        size_t count = 1;
+#if defined(ARRAYS)
+        count = vr[i] == 0 || vr[i] == DERIVATIVE ? STATES : vr[i] == PARAMETER ? PARAMETERS : 1;
+#endif
+        for (size_t k = 0; k < count; k++) {
+            e.vr[e.n++] = vr[i] + (uint32_t)k;
+        }
+    }
+    return e;
+}
+
+API int fmi3GetInt32(void *c, const uint32_t *vr, size_t n, int32_t *v, size_t m);
+API int fmi3GetInt32(void *c, const uint32_t *vr, size_t n, int32_t *v, size_t m)
+{
+    v[0] = ((model *)c)->x[0] > 0 ? 7 : -7;
+    return n == 1 && m == 1 && vr[0] == 50 ? 0 : 3;
+}
 API int fmi3SetFloat64(void *c, const uint32_t *vr, size_t n, const double *v, size_t m);
 API int fmi3SetFloat64(void *c, const uint32_t *vr, size_t n, const double *v, size_t m)
 {
-    return n == m ? set(c, vr, n, v) : 3;
+    const each e = elements(vr, n);
+    return e.n == m ? set(c, e.vr, e.n, v) : 3;
 }
 API int fmi3GetFloat64(void *c, const uint32_t *vr, size_t n, double *v, size_t m);
 API int fmi3GetFloat64(void *c, const uint32_t *vr, size_t n, double *v, size_t m)
 {
-    return n == m ? get(c, vr, n, v) : 3;
+    const each e = elements(vr, n);
+    return e.n == m ? get(c, e.vr, e.n, v) : 3;
 }
 API int fmi3GetContinuousStateDerivatives(void *c, double *dx, size_t n);
 API int fmi3GetContinuousStateDerivatives(void *c, double *dx, size_t n)
@@ -379,14 +408,16 @@ API int fmi3GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const
 API int fmi3GetDirectionalDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
                                      const double *s, size_t a, double *out, size_t b)
 {
-    return a == n && b == m ? products(c, u, m, k, n, s, out, 0) : 3;
+    const each rows = elements(u, m), columns = elements(k, n);
+    return a == columns.n && b == rows.n ? products(c, rows.vr, b, columns.vr, a, s, out, 0) : 3;
 }
 API int fmi3GetAdjointDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
                                  const double *s, size_t a, double *out, size_t b);
 API int fmi3GetAdjointDerivative(void *c, const uint32_t *u, size_t m, const uint32_t *k, size_t n,
                                  const double *s, size_t a, double *out, size_t b)
 {
-    return a == m && b == n ? products(c, u, m, k, n, s, out, 1) : 3;
+    const each rows = elements(u, m), columns = elements(k, n);
+    return a == rows.n && b == columns.n ? products(c, rows.vr, a, columns.vr, b, s, out, 1) : 3;
 }
 API int fmi3UpdateDiscreteStates(void *c, bool *again, bool *ended, bool *nominals, bool *values,
                                  bool *defined, double *next);

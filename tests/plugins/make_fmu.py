@@ -50,17 +50,33 @@ def description(model, version, kind):
             f"<ModelStructure>{structure}</ModelStructure></fmiModelDescription>")
 
 
+# The variables of MASSES with arrays; the size of one is a structural parameter.
+ARRAYS = """<ModelVariables>
+<UInt64 name="n" valueReference="60" causality="structuralParameter" variability="fixed" start="4"/>
+<Float64 name="x" valueReference="0" causality="output" initial="exact" start="1 0 0 0"><Dimension valueReference="60"/></Float64>
+<Float64 name="der(x)" valueReference="10" causality="local" derivative="0"><Dimension valueReference="60"/></Float64>
+<Float64 name="p" valueReference="20" causality="parameter" variability="fixed" start="10 0.5"><Dimension start="1"/><Dimension start="2"/></Float64>
+<Float64 name="u" valueReference="30" causality="input" start="0"/>
+<Float64 name="spring force" valueReference="40" causality="output"/>
+<Int32 name="side" valueReference="50" causality="output"/>
+<Clock name="tick" valueReference="70" causality="input" intervalVariability="triggered"/>
+</ModelVariables><ModelStructure><ContinuousStateDerivative valueReference="10"/></ModelStructure></fmiModelDescription>"""
+
+
 def main():
     model, version, out, *more = sys.argv[1:]
     kind = more.pop(0) if more and more[0][0] != "-" else "both"
     version = int(version)
     here = os.path.dirname(os.path.abspath(__file__))
+    text = description(model, version, kind)
+    if "-DARRAYS" in more:
+        text = text.split("<ModelVariables>")[0] + ARRAYS
     with tempfile.TemporaryDirectory() as room:
         library = os.path.join(room, "model.so")
         subprocess.run([*shlex.split(os.environ.get("DS_CC", "cc")), "-std=gnu11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
                         f"-DFMI={version}", f"-D{model}", *more, "-o", library, os.path.join(here, "fmu_models.c"), "-lm"], check=True)
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
-            z.writestr("modelDescription.xml", description(model, version, kind))
+            z.writestr("modelDescription.xml", text)
             z.write(library, f"binaries/{'linux64' if version == 2 else 'x86_64-linux'}/model.so")
             if "-DCRASH" in more:  # with resources an FMU is unpacked into a folder
                 z.writestr("resources/data.txt", "1\n")

@@ -12,9 +12,10 @@
 typedef struct reader {
     fmi_description *d;
     XML_Parser parser;
-    int depth, in_types, in_variables, in_structure;
+    int depth, in_types, in_variables, in_structure, scheduled;
     uint32_t *known; /* of ModelStructure: FMI 2 indices, FMI 3 value references of derivatives */
-    size_t derivatives;
+    uint32_t *event; /* FMI 3: value references of event indicators */
+    size_t derivatives, events;
     char *why;
     size_t room;
     int failed;
@@ -94,7 +95,8 @@ static fmi_variable *add(reader *r, fmi_variable **list, size_t *count)
         return NULL;
     }
     *list = more;
-    more[*count] = (fmi_variable){.start = NAN, .min = NAN, .max = NAN, .nominal = NAN, .type = FMI_OTHER};
+    more[*count] = (fmi_variable){
+        .start = NAN, .min = NAN, .max = NAN, .nominal = NAN, .type = FMI_OTHER, .elements = 1};
     return &more[(*count)++];
 }
 
@@ -108,7 +110,7 @@ static enum fmi_causality causality_of(const char *text)
                  {"input", FMI_INPUT},
                  {"output", FMI_OUTPUT},
                  {"independent", FMI_INDEPENDENT},
-                 {"structuralParameter", FMI_CALCULATED}};
+                 {"structuralParameter", FMI_STRUCTURAL}};
     for (size_t i = 0; text != NULL && i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(text, known[i].text) == 0) {
             return known[i].is;
@@ -135,11 +137,28 @@ static void read_variable(reader *r, const char **pairs)
     }
 }
 
-/* Attributes of a real variable or type. */
-static void read_real(reader *r, fmi_variable *v, const char **pairs, enum fmi_type type)
+/* The type of an element's name; FMI_OTHER where it is not a number. */
+static enum fmi_type type_of(const char *name, int version)
+{
+    static const char *const two[] = {"Real", "", "", "", "", "", "Integer", "", "", "", "Boolean"};
+    static const char *const three[] = {"Float64", "Float32", "Int8",  "UInt8",  "Int16",  "UInt16",
+                                        "Int32",   "UInt32",  "Int64", "UInt64", "Boolean"};
+    if (strcmp(name, "Enumeration") == 0) {
+        return version == 2 ? FMI_INT32 : FMI_INT64;
+    }
+    int type = 0;
+    while (type < FMI_OTHER && strcmp((version == 2 ? two : three)[type], name) != 0) {
+        type++;
+    }
+    return (enum fmi_type)type;
+}
+
+/* Attributes of a variable or type that is a number. */
+static void read_number(reader *r, fmi_variable *v, const char **pairs, enum fmi_type type)
 {
     v->type = type;
-    v->start = number(pairs, "start");
+    v->start = type == FMI_BOOLEAN ? is_true(pairs, "start") : number(pairs, "start");
+    v->starts = copy(attribute(pairs, "start"));
     v->min = number(pairs, "min");
     v->max = number(pairs, "max");
     v->nominal = number(pairs, "nominal");
@@ -178,29 +197,37 @@ static void read_root(reader *r, const char **pairs)
     d->indicators = indicators > 0 ? (size_t)indicators : 0;
 }
 
-static void add_derivative(reader *r, uint32_t which)
+static void add_number(reader *r, uint32_t **list, size_t *count, uint32_t which)
 {
-    uint32_t *more = grown(r, r->known, r->derivatives, sizeof *more);
+    uint32_t *more = grown(r, *list, *count, sizeof *more);
     if (more != NULL) {
-        r->known = more;
-        more[r->derivatives++] = which;
+        *list = more;
+        more[(*count)++] = which;
     }
+}
+
+static void read_dimension(reader *r, fmi_variable *v, const char **pairs)
+{
+    if (v->dimensions == FMI_DIMENSIONS) {
+        fail(r, "an array has more than 8 dimensions: ", v->name);
+        return;
+    }
+    const int fixed = attribute(pairs, "start") != NULL;
+    v->dimension[v->dimensions].size = whole(r, pairs, fixed ? "start" : "valueReference");
+    v->dimension[v->dimensions++].is_reference = !fixed;
 }
 
 static void begin_variable(reader *r, const char *name, const char **pairs)
 {
     fmi_description *d = r->d;
-    if (d->version == 2 && r->depth == 2) {
+    const enum fmi_type type = type_of(name, d->version);
+    if (r->depth == 2) {
         read_variable(r, pairs);
-    } else if (d->version == 2 && r->depth == 3 && d->count > 0 && strcmp(name, "Real") == 0) {
-        read_real(r, &d->variable[d->count - 1], pairs, FMI_REAL);
-    } else if (d->version == 3 && r->depth == 2) {
-        read_variable(r, pairs);
-        if (!r->failed && (strcmp(name, "Float64") == 0 || strcmp(name, "Float32") == 0)) {
-            read_real(r, &d->variable[d->count - 1], pairs, name[5] == '6' ? FMI_REAL : FMI_FLOAT32);
-        }
+    }
+    if (!r->failed && d->count > 0 && r->depth == (d->version == 2 ? 3 : 2) && type != FMI_OTHER) {
+        read_number(r, &d->variable[d->count - 1], pairs, type);
     } else if (d->version == 3 && r->depth == 3 && d->count > 0 && strcmp(name, "Dimension") == 0) {
-        d->variable[d->count - 1].is_array = 1;
+        read_dimension(r, &d->variable[d->count - 1], pairs);
     }
 }
 
@@ -213,9 +240,10 @@ static void begin_type(reader *r, const char *name, const char **pairs)
             t->name = copy(attribute(pairs, "name"));
         }
     }
-    if (d->types > 0 && ((d->version == 2 && r->depth == 3 && strcmp(name, "Real") == 0) ||
-                         (d->version == 3 && r->depth == 2 && strncmp(name, "Float", 5) == 0))) {
-        read_real(r, &d->type[d->types - 1], pairs, FMI_REAL);
+    const enum fmi_type type =
+        type_of(d->version == 3 && strncmp(name, "Float", 5) == 0 ? "Float64" : name, d->version);
+    if (d->types > 0 && r->depth == (d->version == 2 ? 3 : 2) && type == FMI_REAL) {
+        read_number(r, &d->type[d->types - 1], pairs, type);
     }
 }
 
@@ -233,6 +261,7 @@ static void XMLCALL begin(void *data, const char *name, const char **pairs)
         r->in_types = strcmp(name, "TypeDefinitions") == 0;
         r->in_variables = strcmp(name, "ModelVariables") == 0;
         r->in_structure = strcmp(name, "ModelStructure") == 0;
+        r->scheduled = r->scheduled || strcmp(name, "ScheduledExecution") == 0;
         if (strcmp(name, "CoSimulation") == 0) {
             read_interface(&d->cs, pairs, d->version);
         } else if (strcmp(name, "ModelExchange") == 0) {
@@ -248,15 +277,15 @@ static void XMLCALL begin(void *data, const char *name, const char **pairs)
         begin_type(r, name, pairs);
     } else if (r->in_structure && d->version == 3 && r->depth == 2) {
         if (strcmp(name, "ContinuousStateDerivative") == 0) {
-            add_derivative(r, whole(r, pairs, "valueReference"));
+            add_number(r, &r->known, &r->derivatives, whole(r, pairs, "valueReference"));
         } else if (strcmp(name, "EventIndicator") == 0) {
-            d->indicators++;
+            add_number(r, &r->event, &r->events, whole(r, pairs, "valueReference"));
         }
     } else if (r->in_structure && d->version == 2) {
         if (r->depth == 2) {
             r->in_structure = strcmp(name, "Derivatives") == 0 ? 2 : 1;
         } else if (r->in_structure == 2 && r->depth == 3 && strcmp(name, "Unknown") == 0) {
-            add_derivative(r, whole(r, pairs, "index"));
+            add_number(r, &r->known, &r->derivatives, whole(r, pairs, "index"));
         }
     }
     r->depth++;
@@ -285,31 +314,160 @@ static void inherit(fmi_description *d)
     }
 }
 
+static void free_list(fmi_variable *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].name);
+        free(list[i].unit);
+        free(list[i].declared);
+        free(list[i].starts);
+    }
+    free(list);
+}
+
+/* The first variable of a value reference; NULL where there is none. */
+static const fmi_variable *of_reference(const fmi_description *d, uint32_t vr)
+{
+    for (size_t k = 0; k < d->count; k++) {
+        if (d->variable[k].vr == vr) {
+            return &d->variable[k];
+        }
+    }
+    return NULL;
+}
+
+enum { ARRAY_VALUES = 100000 };
+
+/* The sizes of an array, and the number of its elements, which is 1 for a scalar. */
+static size_t sizes_of(reader *r, const fmi_variable *v, size_t size[FMI_DIMENSIONS])
+{
+    size_t all = 1;
+    for (int i = 0; i < v->dimensions; i++) {
+        const fmi_variable *of =
+            v->dimension[i].is_reference ? of_reference(r->d, v->dimension[i].size) : NULL;
+        const double given = of != NULL ? of->start : v->dimension[i].size;
+        if ((v->dimension[i].is_reference && of == NULL) || !(given >= 0)) {
+            snprintf(r->why, r->room, "modelDescription.xml: the size of array %.60s is not known", v->name);
+            r->failed = 1;
+            return 0;
+        }
+        size[i] = given > ARRAY_VALUES ? ARRAY_VALUES + 1 : (size_t)given;
+        all = all > ARRAY_VALUES ? all : all * size[i];
+    }
+    return all;
+}
+
+/* Puts element k of an array into its place in the list: its name, NAME[i,j] from 1, and its start. */
+static int put_element(fmi_variable *to, const fmi_variable *v, size_t k, const size_t *size,
+                       const char **start)
+{
+    size_t index[FMI_DIMENSIONS], rest = k;
+    char name[1024];
+    for (int i = v->dimensions - 1; i >= 0; rest /= size[i], i--) {
+        index[i] = rest % size[i];
+    }
+    int n = snprintf(name, sizeof name - 200, "%s", v->name);
+    n = n < (int)sizeof name - 200 ? n : (int)sizeof name - 201;
+    for (int i = 0; i < v->dimensions; i++) {
+        n += snprintf(name + n, sizeof name - (size_t)n, "%c%zu", i == 0 ? '[' : ',', index[i] + 1);
+    }
+    snprintf(name + n, sizeof name - (size_t)n, "]");
+    *to = *v;
+    to->name = copy(name);
+    to->unit = copy(v->unit);
+    to->declared = copy(v->declared);
+    to->starts = NULL;
+    to->element = k;
+    char *end;
+    const double value = strtod(*start, &end);
+    to->start = end != *start ? value : (double)NAN;
+    *start = end;
+    return to->name == NULL ? -1 : 0;
+}
+
+/* Puts the elements of each array into the list instead of the array. */
+static void expand(reader *r)
+{
+    fmi_description *d = r->d;
+    size_t all = 0, size[FMI_DIMENSIONS] = {0};
+    int arrays = 0;
+    for (size_t i = 0; !r->failed && i < d->count; i++) {
+        fmi_variable *v = &d->variable[i];
+        v->elements = sizes_of(r, v, size);
+        v->first = d->array_values;
+        d->array_values += v->dimensions > 0 ? v->elements : 0;
+        all += v->elements;
+        arrays = arrays || v->dimensions > 0;
+        if (d->array_values > ARRAY_VALUES) {
+            snprintf(r->why, r->room, "modelDescription.xml: arrays have more than %d elements in all",
+                     ARRAY_VALUES);
+            r->failed = 1;
+        }
+    }
+    if (r->failed || !arrays) {
+        return;
+    }
+    fmi_variable *list = calloc(all + 1, sizeof *list);
+    d->values = calloc(d->array_values + 1, sizeof *d->values);
+    r->failed = list == NULL || d->values == NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < d->count && !r->failed; i++) {
+        fmi_variable *v = &d->variable[i];
+        if (v->dimensions == 0) {
+            list[count++] = *v;
+            continue;
+        }
+        const char *start = v->starts != NULL ? v->starts : "";
+        sizes_of(r, v, size);
+        for (size_t k = 0; k < v->elements; k++, count++) {
+            r->failed = put_element(&list[count], v, k, size, &start) != 0 || r->failed;
+            d->values[v->first + k] = isfinite(list[count].start) ? list[count].start : 0;
+        }
+    }
+    if (r->failed) {
+        snprintf(r->why, r->room, "out of memory");
+    }
+    for (size_t i = 0; count > 0 && i < d->count; i++) { /* texts that have moved */
+        fmi_variable *v = &d->variable[i];
+        *v = v->dimensions == 0 ? (fmi_variable){.elements = 0} : *v;
+    }
+    free_list(d->variable, d->count);
+    d->variable = list;
+    d->count = list != NULL ? count : 0;
+}
+
 /* The states are what the derivatives of ModelStructure are derivatives of. */
 static int find_states(reader *r)
 {
     fmi_description *d = r->d;
-    d->state = calloc(r->derivatives + 1, sizeof *d->state);
-    d->derivative = calloc(r->derivatives + 1, sizeof *d->derivative);
+    d->state = calloc(r->derivatives + d->array_values + 1, sizeof *d->state);
+    d->derivative = calloc(r->derivatives + d->array_values + 1, sizeof *d->derivative);
     for (size_t i = 0; d->state != NULL && d->derivative != NULL && i < r->derivatives; i++) {
-        const fmi_variable *of = NULL;
-        for (size_t k = 0; d->version == 3 && k < d->count; k++) {
-            of = d->variable[k].vr == r->known[i] ? &d->variable[k] : of;
-        }
+        const fmi_variable *of = d->version == 3 ? of_reference(d, r->known[i]) : NULL, *state = NULL;
         if (d->version == 2 && r->known[i] >= 1 && r->known[i] <= d->count) {
             of = &d->variable[r->known[i] - 1];
         }
-        if (of == NULL || !of->is_derivative || of->is_array ||
-            (d->version == 2 && (of->derivative_of < 1 || of->derivative_of > d->count))) {
+        if (of != NULL && of->is_derivative && d->version == 3) {
+            state = of_reference(d, of->derivative_of);
+        } else if (of != NULL && of->is_derivative && of->derivative_of >= 1 &&
+                   of->derivative_of <= d->count) {
+            state = &d->variable[of->derivative_of - 1];
+        }
+        if (state == NULL || state->elements != of->elements) {
             snprintf(r->why, r->room,
                      "modelDescription.xml: derivative %u of ModelStructure is not the derivative of a "
-                     "scalar variable",
+                     "variable of its size",
                      r->known[i]);
             return -1;
         }
-        d->derivative[i] = of->vr;
-        d->state[i] = d->version == 2 ? d->variable[of->derivative_of - 1].vr : of->derivative_of;
-        d->states++;
+        for (size_t k = 0; k < of->elements; k++) { /* the elements of an array follow each other */
+            d->derivative[d->states] = of + k;
+            d->state[d->states++] = state + k;
+        }
+    }
+    for (size_t i = 0; i < r->events; i++) {
+        const fmi_variable *of = of_reference(d, r->event[i]);
+        d->indicators += of != NULL ? of->elements : 1;
     }
     return 0;
 }
@@ -329,25 +487,19 @@ int fmi_description_read(fmi_description *d, const char *xml, size_t size, char 
     }
     XML_ParserFree(r.parser);
     if (!r.failed && d->me.id[0] == '\0' && d->cs.id[0] == '\0') {
-        snprintf(why, room, "modelDescription.xml: it offers neither model exchange nor co-simulation");
+        snprintf(why, room, "modelDescription.xml: it offers %s",
+                 r.scheduled ? "scheduled execution alone: a model is run by model exchange or co-simulation"
+                             : "neither model exchange nor co-simulation");
         r.failed = 1;
     }
     if (!r.failed) {
         inherit(d);
-        r.failed = find_states(&r) != 0;
+        expand(&r);
     }
+    r.failed = r.failed || find_states(&r) != 0;
     free(r.known);
+    free(r.event);
     return r.failed ? -1 : 0;
-}
-
-static void free_list(fmi_variable *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free(list[i].name);
-        free(list[i].unit);
-        free(list[i].declared);
-    }
-    free(list);
 }
 
 void fmi_description_free(fmi_description *d)
@@ -356,6 +508,7 @@ void fmi_description_free(fmi_description *d)
     free_list(d->type, d->types);
     free(d->state);
     free(d->derivative);
+    free(d->values);
     *d = (fmi_description){.version = 0};
 }
 

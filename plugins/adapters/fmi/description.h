@@ -6,20 +6,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fmi_type { FMI_REAL, FMI_FLOAT32, FMI_OTHER };
-enum fmi_causality { FMI_LOCAL, FMI_PARAMETER, FMI_CALCULATED, FMI_INPUT, FMI_OUTPUT, FMI_INDEPENDENT };
+/* FMI 2: Real, Integer and Enumeration, Boolean. FMI_OTHER: what is not a number. */
+enum fmi_type {
+    FMI_REAL,
+    FMI_FLOAT32,
+    FMI_INT8,
+    FMI_UINT8,
+    FMI_INT16,
+    FMI_UINT16,
+    FMI_INT32,
+    FMI_UINT32,
+    FMI_INT64, /* and Enumeration */
+    FMI_UINT64,
+    FMI_BOOLEAN,
+    FMI_OTHER
+};
+enum fmi_causality {
+    FMI_LOCAL,
+    FMI_PARAMETER,
+    FMI_CALCULATED,
+    FMI_STRUCTURAL,
+    FMI_INPUT,
+    FMI_OUTPUT,
+    FMI_INDEPENDENT
+};
+enum { FMI_DIMENSIONS = 8 };
 
-/* A scalar variable; numbers are NAN where the description has none. */
+/* A scalar variable, or an element of an array, NAME[1,2]; numbers are NAN where the description has none. */
 typedef struct fmi_variable {
     char *name, *unit, *declared; /* declared: its type; NULL = none */
+    char *starts;                 /* of an array: its start values as text */
     uint32_t vr;
     enum fmi_type type;
     enum fmi_causality causality;
     int constant, exact; /* variability constant; initial exact */
-    int is_array;
     double start, min, max, nominal;
     uint32_t derivative_of; /* FMI 2: 1 + index of the state; FMI 3: its value reference */
     int is_derivative;
+    size_t element, elements; /* 0 of 1, or an element of an array, row by row */
+    size_t first;             /* of an array: where its values begin in fmi_description.values */
+    int dimensions;
+    struct {
+        uint32_t size; /* or the value reference of a structural parameter, which has its default */
+        int is_reference;
+    } dimension[FMI_DIMENSIONS];
 } fmi_variable;
 
 /* What one of the two interfaces offers; `id` is the name of the library, "" where there is none. */
@@ -35,8 +65,10 @@ typedef struct fmi_description {
     double start_time, stop_time, step; /* of the default experiment; NAN = none */
     fmi_variable *variable, *type;
     size_t count, types;
-    uint32_t *state, *derivative; /* value references, in the order of the state vector */
+    const fmi_variable **state, **derivative; /* in the order of the state vector */
     size_t states, indicators;
+    double *values; /* start values of all arrays */
+    size_t array_values;
 } fmi_description;
 
 /* Reads the text of modelDescription.xml. 0, or -1 and one line; description_free() in both cases. */

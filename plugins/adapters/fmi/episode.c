@@ -18,7 +18,7 @@ static int set_inputs(fmu *e, const double *x, uint64_t k)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < e->decisions; i++) {
         const fmu_decision *q = &e->decision[i];
-        rc = q->is_input ? fmi_set(&e->inst, 1, &q->v->vr, &x[piece_of(e, q, k)]) : 0;
+        rc = q->is_input ? fmi_set(&e->inst, 1, &q->v, &x[piece_of(e, q, k)]) : 0;
     }
     return rc;
 }
@@ -26,28 +26,18 @@ static int set_inputs(fmu *e, const double *x, uint64_t k)
 /* Starts an episode with x, of which x[but] is replaced by `value` (but = n: none). */
 static int begin(fmu *e, const double *x, uint64_t but, double value, double *next_event)
 {
-    uint32_t vr[FMU_DECISIONS + 256];
-    double v[FMU_DECISIONS + 256];
-    size_t count = 0;
-    for (; count < e->fixed; count++) {
-        vr[count] = e->fixed_vr[count];
-        v[count] = e->fixed_value[count];
-    }
+    size_t count = e->fixed;
     for (size_t i = 0; i < e->decisions; i++) {
         const uint64_t at = piece_of(e, &e->decision[i], 0);
-        vr[count] = e->decision[i].v->vr;
-        v[count++] = at == but ? value : x[at];
+        e->given[count] = e->decision[i].v;
+        e->value[count++] = at == but ? value : x[at];
     }
-    return fmi_begin(&e->inst, e->time[0], e->time[e->points], count, vr, v, next_event);
+    return fmi_begin(&e->inst, e->time[0], e->time[e->points], count, e->given, e->value, next_event);
 }
 
 static int get_outputs(fmu *e, uint64_t k)
 {
-    int rc = 0;
-    for (size_t j = 0; rc == 0 && j < e->outputs; j++) {
-        rc = fmi_get(&e->inst, 1, &e->output[j]->vr, &e->y[k * e->outputs + j]);
-    }
-    return rc;
+    return fmi_get(&e->inst, e->outputs, e->output, &e->y[k * e->outputs]);
 }
 
 /* ---- model exchange ---- */
@@ -214,8 +204,8 @@ uint32_t fmu_run(fmu *e, const double *x, int keep)
     if (rc != 0 || (ended && k < e->points)) {
         e->bad_step = (int64_t)k;
         if (rc == 0) {
-            snprintf(e->inst.last, sizeof e->inst.last, "the FMU ended the simulation at t = %g s",
-                     e->time[k]);
+            snprintf(e->inst.last, sizeof e->inst.last,
+                     "the FMU ended the simulation after t = %g s: set stop", e->time[k]);
         }
         return DS_EVAL_DIVERGED;
     }
@@ -241,7 +231,7 @@ static size_t knowns(const fmu *e)
 }
 
 /* out (knowns) = J' seed */
-static int back_product(fmu *e, size_t m, const uint32_t *unknown, const double *seed, double *out)
+static int back_product(fmu *e, size_t m, const fmi_variable *const *unknown, const double *seed, double *out)
 {
     const size_t n = knowns(e);
     double *unit = e->stage + 16 * e->d.states + 8 * n;
@@ -261,7 +251,7 @@ static int back_product(fmu *e, size_t m, const uint32_t *unknown, const double 
 }
 
 /* out (m) = J seed */
-static int fore_product(fmu *e, size_t m, const uint32_t *unknown, const double *seed, double *out)
+static int fore_product(fmu *e, size_t m, const fmi_variable *const *unknown, const double *seed, double *out)
 {
     const size_t n = knowns(e);
     double *row = e->stage + 16 * e->d.states + 8 * n;
@@ -284,7 +274,7 @@ static int fore_product(fmu *e, size_t m, const uint32_t *unknown, const double 
 static long state_of(const fmu *e, const fmi_variable *v)
 {
     for (size_t i = 0; i < e->d.states; i++) {
-        if (e->d.state[i] == v->vr) {
+        if (e->d.state[i]->vr == v->vr && e->d.state[i]->element == v->element) {
             return (long)i;
         }
     }
@@ -341,7 +331,7 @@ static int back_outputs(fmu *e, uint64_t k, const double *w, double *state_bar, 
             state_bar[s] += seed;
             continue;
         }
-        rc = back_product(e, 1, &e->output[f->output]->vr, &seed, got);
+        rc = back_product(e, 1, &e->output[f->output], &seed, got);
         for (size_t j = 0; rc == 0 && j < n; j++) {
             state_bar[j] += got[j];
         }
@@ -431,7 +421,7 @@ static int fore_outputs(fmu *e, uint64_t k, const double *seed, double *out)
         const long s = state_of(e, e->output[f->output]);
         double d = s >= 0 ? seed[s] : 0;
         if (f->point == k) {
-            rc = s >= 0 ? 0 : fore_product(e, 1, &e->output[f->output]->vr, seed, &d);
+            rc = s >= 0 ? 0 : fore_product(e, 1, &e->output[f->output], seed, &d);
             out[i] = f->weight * d;
         }
     }
@@ -507,7 +497,7 @@ int fmu_try_derivatives(fmu *e, const double *x)
     rc = rc != 0 ? rc : back_product(e, n, e->d.derivative, seed, got);
     for (size_t j = 0; rc == 0 && j < e->fits; j++) {
         const fmi_variable *of = e->output[e->fit[j].output];
-        rc = state_of(e, of) >= 0 ? 0 : fore_product(e, 1, &of->vr, seed, e->stage);
+        rc = state_of(e, of) >= 0 ? 0 : fore_product(e, 1, &of, seed, e->stage);
     }
     return rc == 0;
 }

@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WARNING = 1, ERROR = 3, FATAL = 4, EVENT_ROUNDS = 1000 };
+enum { WARNING = 1, DISCARD = 2, ERROR = 3, FATAL = 4, EVENT_ROUNDS = 1000 };
+enum { TERMINATED = 3 }; /* of fmi2StatusKind */
 
 typedef struct callbacks2 {
     void (*logger)(void *env, const char *name, int status, const char *category, const char *message, ...);
@@ -43,9 +44,9 @@ struct fmi_functions {
     /* FMI 2 */
     void *(*instantiate2)(const char *, int, const char *, const char *, const callbacks2 *, int, int);
     int (*setup2)(void *, int, double, double, int, double);
-    int (*set2)(void *, const uint32_t *, size_t, const double *),
-        (*get2)(void *, const uint32_t *, size_t, double *);
-    int (*step2)(void *, double, double, int), (*discrete2)(void *, event2 *),
+    int (*set2[FMI_OTHER])(void *, const uint32_t *, size_t, const void *);
+    int (*get2[FMI_OTHER])(void *, const uint32_t *, size_t, void *);
+    int (*step2)(void *, double, double, int), (*truth2)(void *, int, int *), (*discrete2)(void *, event2 *),
         (*completed2)(void *, int, int *, int *);
     int (*directional2)(void *, const uint32_t *, size_t, const uint32_t *, size_t, const double *, double *);
     /* FMI 3 */
@@ -53,8 +54,8 @@ struct fmi_functions {
     void *(*cs3)(const char *, const char *, const char *, bool, bool, bool, bool, const uint32_t *, size_t,
                  void *, log3, void *);
     int (*enter3)(void *, bool, double, double, bool, double);
-    int (*set3)(void *, const uint32_t *, size_t, const double *, size_t),
-        (*get3)(void *, const uint32_t *, size_t, double *, size_t);
+    int (*set3[FMI_OTHER])(void *, const uint32_t *, size_t, const void *, size_t);
+    int (*get3[FMI_OTHER])(void *, const uint32_t *, size_t, void *, size_t);
     int (*step3)(void *, double, double, bool, bool *, bool *, bool *, double *);
     int (*discrete3)(void *, bool *, bool *, bool *, bool *, bool *, double *),
         (*completed3)(void *, bool, bool *, bool *);
@@ -135,21 +136,30 @@ static const wanted ME[] = {{"EnterEventMode", AT(enter_event), 1},
 static const wanted TWO[] = {{"Instantiate", AT(instantiate2), 1},
                              {"SetupExperiment", AT(setup2), 1},
                              {"EnterInitializationMode", AT(enter_init), 1},
-                             {"SetReal", AT(set2), 1},
-                             {"GetReal", AT(get2), 1},
+                             {"SetReal", AT(set2[FMI_REAL]), 1},
+                             {"GetReal", AT(get2[FMI_REAL]), 1},
+                             {"SetInteger", AT(set2[FMI_INT32]), 0},
+                             {"GetInteger", AT(get2[FMI_INT32]), 0},
+                             {"SetBoolean", AT(set2[FMI_BOOLEAN]), 0},
+                             {"GetBoolean", AT(get2[FMI_BOOLEAN]), 0},
                              {"GetDirectionalDerivative", AT(directional2), 0},
                              {NULL, 0, 0}};
 static const wanted TWO_ME[] = {{"NewDiscreteStates", AT(discrete2), 1},
                                 {"CompletedIntegratorStep", AT(completed2), 1},
                                 {"GetDerivatives", AT(get_derivatives), 1},
                                 {NULL, 0, 0}};
-static const wanted TWO_CS[] = {{"DoStep", AT(step2), 1}, {NULL, 0, 0}};
-static const wanted THREE[] = {{"EnterInitializationMode", AT(enter3), 1},
-                               {"SetFloat64", AT(set3), 1},
-                               {"GetFloat64", AT(get3), 1},
-                               {"GetDirectionalDerivative", AT(directional3), 0},
-                               {"GetAdjointDerivative", AT(adjoint3), 0},
-                               {NULL, 0, 0}};
+static const wanted TWO_CS[] = {{"DoStep", AT(step2), 1}, {"GetBooleanStatus", AT(truth2), 0}, {NULL, 0, 0}};
+static const wanted THREE[] = {
+    {"EnterInitializationMode", AT(enter3), 1},
+    {"SetFloat64", AT(set3[FMI_REAL]), 1},
+    {"GetFloat64", AT(get3[FMI_REAL]), 1},
+#define OTHER(name, type) {"Set" #name, AT(set3[type]), 0}, {"Get" #name, AT(get3[type]), 0},
+    OTHER(Float32, FMI_FLOAT32) OTHER(Int8, FMI_INT8) OTHER(UInt8, FMI_UINT8) OTHER(Int16, FMI_INT16)
+        OTHER(UInt16, FMI_UINT16) OTHER(Int32, FMI_INT32) OTHER(UInt32, FMI_UINT32) OTHER(Int64, FMI_INT64)
+            OTHER(UInt64, FMI_UINT64)
+                OTHER(Boolean, FMI_BOOLEAN){"GetDirectionalDerivative", AT(directional3), 0},
+    {"GetAdjointDerivative", AT(adjoint3), 0},
+    {NULL, 0, 0}};
 static const wanted THREE_ME[] = {{"InstantiateModelExchange", AT(me3), 1},
                                   {"UpdateDiscreteStates", AT(discrete3), 1},
                                   {"CompletedIntegratorStep", AT(completed3), 1},
@@ -184,14 +194,23 @@ void fmi_library(const fmi_description *d, int me, char folder[64], char *name, 
     snprintf(name, room, "%s%s.so", folder, me ? d->me.id : d->cs.id);
 }
 
+/* The values and value references of one side of a product of derivatives. */
+static size_t work_of(const fmi_description *d)
+{
+    return d->states + FMI_KNOWNS + d->array_values;
+}
+
 int fmi_load(fmi_instance *i, const fmi_description *d, int me, const char *folder, const char *file,
              char *why, size_t room)
 {
     char platform[64], name[1024];
     const char *id = me ? d->me.id : d->cs.id;
     *i = (fmi_instance){.d = d, .me = me, .f = calloc(1, sizeof *i->f)};
+    i->array = calloc(d->array_values + 1, sizeof *i->array);
+    i->work = calloc(2 * work_of(d) + 2, sizeof(double) + sizeof(uint32_t) + sizeof(size_t));
     snprintf(i->folder, sizeof i->folder, "%s", folder);
-    i->library = i->f != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
+    i->library =
+        i->f != NULL && i->array != NULL && i->work != NULL ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (i->library == NULL) {
         const char *reason = dlerror();
         const size_t path = strlen(file);
@@ -223,7 +242,11 @@ void fmi_unload(fmi_instance *i)
         i->library = NULL;
     }
     free(i->f);
+    free(i->array);
+    free(i->work);
     i->f = NULL;
+    i->array = NULL;
+    i->work = NULL;
 }
 
 /* ---- an episode ---- */
@@ -264,7 +287,7 @@ static int settle(fmi_instance *i, double *next_event, int *ended)
         if (result(i, rc, "the update of discrete states") != 0) {
             return rc;
         }
-        *ended = *ended || end || e.ended;
+        *ended = i->ended = *ended || end || e.ended;
         *next_event = defined ? next : e.next_defined ? e.next : (double)INFINITY;
         again = more || e.again;
         if (++round > EVENT_ROUNDS) {
@@ -276,16 +299,17 @@ static int settle(fmi_instance *i, double *next_event, int *ended)
     return result(i, i->f->enter_continuous(i->component), "EnterContinuousTimeMode");
 }
 
-int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr,
+int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const fmi_variable *const *v,
               const double *value, double *next_event)
 {
     int ended = 0;
     i->last[0] = '\0';
     *next_event = INFINITY;
-    if (i->component != NULL && i->f->reset(i->component) > WARNING) {
+    if (i->component != NULL && (i->ended || i->f->reset(i->component) > WARNING)) {
         i->f->release(i->component);
         i->component = NULL;
     }
+    i->ended = 0;
     if (i->component == NULL) {
         i->component = instantiate(i);
     }
@@ -295,27 +319,122 @@ int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const ui
         }
         return ERROR;
     }
-    int rc = count > 0 ? fmi_set(i, count, vr, value) : 0;
+    if (i->d->array_values > 0) {
+        memcpy(i->array, i->d->values, i->d->array_values * sizeof *i->array);
+    }
+    int rc = fmi_set(i, count, v, value);
     rc = rc != 0 ? rc : enter_init(i, start, stop);
     rc = rc != 0 ? rc : result(i, i->f->exit_init(i->component), "ExitInitializationMode");
     rc = rc != 0 || !i->me ? rc : settle(i, next_event, &ended);
     return rc;
 }
 
-int fmi_set(fmi_instance *i, size_t count, const uint32_t *vr, const double *value)
+/* ---- values ---- */
+
+/* One number of each type, as the FMU has it. */
+#define EACH_TYPE(X)                                                                                         \
+    X(FMI_REAL, double)                                                                                      \
+    X(FMI_FLOAT32, float)                                                                                    \
+    X(FMI_INT8, int8_t)                                                                                      \
+    X(FMI_UINT8, uint8_t)                                                                                    \
+    X(FMI_INT16, int16_t)                                                                                    \
+    X(FMI_UINT16, uint16_t)                                                                                  \
+    X(FMI_INT32, int32_t)                                                                                    \
+    X(FMI_UINT32, uint32_t) X(FMI_INT64, int64_t) X(FMI_UINT64, uint64_t)
+
+static void to_fmu(const fmi_instance *i, enum fmi_type type, size_t n, const double *in, void *out)
 {
-    return result(i,
-                  i->d->version == 2 ? i->f->set2(i->component, vr, count, value)
-                                     : i->f->set3(i->component, vr, count, value, count),
-                  "setting values");
+    switch (type) {
+#define WRITE(which, c_type)                                                                                 \
+    case which:                                                                                              \
+        for (size_t k = 0; k < n; k++) {                                                                     \
+            ((c_type *)out)[k] = (c_type)in[k];                                                              \
+        }                                                                                                    \
+        break;
+        EACH_TYPE(WRITE)
+    default: /* Boolean, an int in FMI 2 */
+        for (size_t k = 0; k < n; k++) {
+            if (i->d->version == 2) {
+                ((int *)out)[k] = in[k] != 0;
+            } else {
+                ((bool *)out)[k] = in[k] != 0;
+            }
+        }
+    }
 }
 
-int fmi_get(fmi_instance *i, size_t count, const uint32_t *vr, double *value)
+static void from_fmu(const fmi_instance *i, enum fmi_type type, size_t n, const void *in, double *out)
 {
-    return result(i,
-                  i->d->version == 2 ? i->f->get2(i->component, vr, count, value)
-                                     : i->f->get3(i->component, vr, count, value, count),
-                  "getting values");
+    switch (type) {
+#define READ(which, c_type)                                                                                  \
+    case which:                                                                                              \
+        for (size_t k = 0; k < n; k++) {                                                                     \
+            out[k] = (double)((const c_type *)in)[k];                                                        \
+        }                                                                                                    \
+        break;
+        EACH_TYPE(READ)
+    default:
+        for (size_t k = 0; k < n; k++) {
+            out[k] = i->d->version == 2 ? ((const int *)in)[k] : ((const bool *)in)[k];
+        }
+    }
+}
+
+/* Sets or gets the whole of a variable, which may be an array. */
+static int transfer(fmi_instance *i, const fmi_variable *v, double *value, int set)
+{
+    fmi_functions *f = i->f;
+    const int two = i->d->version == 2, t = (int)v->type;
+    const size_t n = v->elements;
+    const char *const what = set ? "setting values" : "getting values";
+    double one;
+    void *const raw = n > 1 ? i->work : &one;
+    if (t == FMI_OTHER || (two ? (set ? f->set2[t] == NULL : f->get2[t] == NULL)
+                               : (set ? f->set3[t] == NULL : f->get3[t] == NULL))) {
+        snprintf(i->last, sizeof i->last, "no function for the type of '%.100s'", v->name);
+        return result(i, ERROR, what);
+    }
+    if (set) {
+        to_fmu(i, v->type, n, value, raw);
+        return result(
+            i, two ? f->set2[t](i->component, &v->vr, 1, raw) : f->set3[t](i->component, &v->vr, 1, raw, n),
+            what);
+    }
+    const int rc = result(
+        i, two ? f->get2[t](i->component, &v->vr, 1, raw) : f->get3[t](i->component, &v->vr, 1, raw, n),
+        what);
+    if (rc == 0) {
+        from_fmu(i, v->type, n, raw, value);
+    }
+    return rc;
+}
+
+int fmi_set(fmi_instance *i, size_t count, const fmi_variable *const *v, const double *value)
+{
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < count; k++) {
+        const size_t n = v[k]->elements;
+        double one = value[k], *all = n > 1 ? i->array + v[k]->first : &one;
+        all[v[k]->element] = value[k];
+        const int more = k + 1 < count && n > 1 && v[k + 1]->vr == v[k]->vr;
+        rc = more ? 0 : transfer(i, v[k], all, 1);
+    }
+    return rc;
+}
+
+int fmi_get(fmi_instance *i, size_t count, const fmi_variable *const *v, double *value)
+{
+    double *all = (double *)i->work + work_of(i->d) + 1;
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < count; k++) {
+        if (k == 0 || v[k]->elements == 1 || v[k]->vr != v[k - 1]->vr) {
+            rc = transfer(i, v[k], v[k]->elements > 1 ? all : &value[k], 0);
+        }
+        if (rc == 0 && v[k]->elements > 1) {
+            value[k] = all[v[k]->element];
+        }
+    }
+    return rc;
 }
 
 int fmi_do_step(fmi_instance *i, double t, double h, int *ended)
@@ -323,10 +442,17 @@ int fmi_do_step(fmi_instance *i, double t, double h, int *ended)
     bool event = false, end = false, early = false;
     double last = t + h;
     if (i->d->version == 2) {
-        return result(i, i->f->step2(i->component, t, h, 1), "DoStep");
+        const int status = i->f->step2(i->component, t, h, 1);
+        int done = 0;
+        if (status == DISCARD && i->f->truth2 != NULL &&
+            i->f->truth2(i->component, TERMINATED, &done) <= WARNING && done) {
+            *ended = i->ended = 1;
+            return 0;
+        }
+        return result(i, status, "DoStep");
     }
     const int rc = result(i, i->f->step3(i->component, t, h, true, &event, &end, &early, &last), "DoStep");
-    *ended = *ended || end;
+    *ended = i->ended = *ended || end;
     return rc;
 }
 
@@ -370,7 +496,7 @@ int fmi_completed(fmi_instance *i, int *event, int *ended)
     const int rc = i->d->version == 2 ? i->f->completed2(i->component, 1, &enter2, &end2)
                                       : i->f->completed3(i->component, true, &enter, &end);
     *event = enter || enter2;
-    *ended = *ended || end || end2;
+    *ended = i->ended = *ended || end || end2;
     return result(i, rc, "CompletedIntegratorStep");
 }
 
@@ -380,24 +506,72 @@ int fmi_event(fmi_instance *i, double *next_event, int *ended)
     return rc != 0 ? rc : settle(i, next_event, ended);
 }
 
-int fmi_directional(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
-                    const double *seed, double *out)
+/* ---- derivatives ---- */
+
+/* One side of a product: value references, each array once, and where each variable stands in its vector. */
+typedef struct side {
+    double *value;
+    uint32_t *vr;
+    size_t *at, count, values;
+} side;
+
+static side side_of(fmi_instance *i, int second, size_t n, const fmi_variable *const *v)
 {
-    return result(
-        i,
-        i->d->version == 2
-            ? (i->f->directional2 != NULL ? i->f->directional2(i->component, unknown, m, known, n, seed, out)
-                                          : ERROR)
-        : i->f->directional3 != NULL ? i->f->directional3(i->component, unknown, m, known, n, seed, n, out, m)
-                                     : ERROR,
-        "GetDirectionalDerivative");
+    const size_t room = work_of(i->d) + 1;
+    side s = {.value = (double *)i->work + (second ? room : 0)};
+    s.at = (size_t *)((double *)i->work + 2 * room) + (second ? room : 0);
+    s.vr = (uint32_t *)((size_t *)((double *)i->work + 2 * room) + 2 * room) + (second ? room : 0);
+    for (size_t k = 0; k < n; k++) {
+        size_t same = 0;
+        while (v[k]->elements > 1 && same < k && v[same]->vr != v[k]->vr) {
+            same++;
+        }
+        if (v[k]->elements > 1 && same < k) {
+            s.at[k] = s.at[same] - v[same]->element + v[k]->element;
+            continue;
+        }
+        s.vr[s.count++] = v[k]->vr;
+        s.at[k] = s.values + v[k]->element;
+        s.values += v[k]->elements;
+    }
+    return s;
 }
 
-int fmi_adjoint(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
-                const double *seed, double *out)
+static int product(fmi_instance *i, int transposed, size_t m, const fmi_variable *const *unknown, size_t n,
+                   const fmi_variable *const *known, const double *seed, double *out)
 {
-    return result(i,
-                  i->f->adjoint3 != NULL ? i->f->adjoint3(i->component, unknown, m, known, n, seed, m, out, n)
-                                         : ERROR,
-                  "GetAdjointDerivative");
+    const fmi_functions *f = i->f;
+    const int two = i->d->version == 2;
+    const side rows = side_of(i, 0, m, unknown), columns = side_of(i, 1, n, known);
+    const side *from = transposed ? &rows : &columns, *to = transposed ? &columns : &rows;
+    memset(from->value, 0, from->values * sizeof *from->value);
+    memset(to->value, 0, to->values * sizeof *to->value);
+    for (size_t k = 0; k < (transposed ? m : n); k++) {
+        from->value[from->at[k]] += seed[k];
+    }
+    int rc = ERROR;
+    if (two && !transposed && f->directional2 != NULL) {
+        rc = f->directional2(i->component, rows.vr, rows.count, columns.vr, columns.count, from->value,
+                             to->value);
+    } else if (!two && (transposed ? f->adjoint3 : f->directional3) != NULL) {
+        rc = (transposed ? f->adjoint3 : f->directional3)(i->component, rows.vr, rows.count, columns.vr,
+                                                          columns.count, from->value, from->values, to->value,
+                                                          to->values);
+    }
+    for (size_t k = 0; k < (transposed ? n : m); k++) {
+        out[k] = to->value[to->at[k]];
+    }
+    return result(i, rc, transposed ? "GetAdjointDerivative" : "GetDirectionalDerivative");
+}
+
+int fmi_directional(fmi_instance *i, size_t m, const fmi_variable *const *unknown, size_t n,
+                    const fmi_variable *const *known, const double *seed, double *out)
+{
+    return product(i, 0, m, unknown, n, known, seed, out);
+}
+
+int fmi_adjoint(fmi_instance *i, size_t m, const fmi_variable *const *unknown, size_t n,
+                const fmi_variable *const *known, const double *seed, double *out)
+{
+    return product(i, 1, m, unknown, n, known, seed, out);
 }

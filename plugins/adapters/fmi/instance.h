@@ -17,6 +17,9 @@ typedef struct fmi_instance {
     void *library;
     fmi_functions *f;
     void *component;  /* NULL: is instantiated by the next fmi_begin() */
+    int ended;        /* it ended the simulation: some do not start again by Reset */
+    double *array;    /* the values of all arrays that were set, as fmi_description.values */
+    void *work;       /* for calls with arrays */
     char folder[512]; /* where the FMU was unpacked */
     char last[256];   /* what the FMU said last, or what is missing */
 } fmi_instance;
@@ -32,11 +35,12 @@ void fmi_unload(fmi_instance *i);
 
 /* Resets or instantiates it, sets `count` start values, and initialises it; model exchange is then in
  * continuous-time mode, and *next_event is the time of the next time event, INFINITY = none. */
-int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const uint32_t *vr,
+int fmi_begin(fmi_instance *i, double start, double stop, size_t count, const fmi_variable *const *v,
               const double *value, double *next_event);
 
-int fmi_set(fmi_instance *i, size_t count, const uint32_t *vr, const double *value);
-int fmi_get(fmi_instance *i, size_t count, const uint32_t *vr, double *value);
+/* Variables that are numbers. The other elements of an array keep their values. */
+int fmi_set(fmi_instance *i, size_t count, const fmi_variable *const *v, const double *value);
+int fmi_get(fmi_instance *i, size_t count, const fmi_variable *const *v, double *value);
 
 /* Co-simulation: from t to t + h. *ended: the FMU ends the simulation. */
 int fmi_do_step(fmi_instance *i, double t, double h, int *ended);
@@ -51,10 +55,11 @@ int fmi_completed(fmi_instance *i, int *event, int *ended);
 /* Handles an event: event mode, discrete states until they are stable, continuous-time mode. */
 int fmi_event(fmi_instance *i, double *next_event, int *ended);
 
-/* out = d unknowns / d knowns times seed; and with its transpose. */
-int fmi_directional(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
-                    const double *seed, double *out);
-int fmi_adjoint(fmi_instance *i, size_t m, const uint32_t *unknown, size_t n, const uint32_t *known,
-                const double *seed, double *out);
+/* out = d unknowns / d knowns times seed; and with its transpose. At most FMI_KNOWNS more than the states. */
+enum { FMI_KNOWNS = 512 };
+int fmi_directional(fmi_instance *i, size_t m, const fmi_variable *const *unknown, size_t n,
+                    const fmi_variable *const *known, const double *seed, double *out);
+int fmi_adjoint(fmi_instance *i, size_t m, const fmi_variable *const *unknown, size_t n,
+                const fmi_variable *const *known, const double *seed, double *out);
 
 #endif

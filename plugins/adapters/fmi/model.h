@@ -32,7 +32,7 @@ typedef struct fmu_fit {
     double value, weight;
 } fmu_fit;
 
-enum { FMU_DECISIONS = 256 };
+enum { FMU_DECISIONS = 256, FMU_FIXED = 256 };
 
 typedef struct fmu {
     ds_env_kit kit; /* first */
@@ -46,8 +46,8 @@ typedef struct fmu {
     size_t decisions, outputs, fits, fixed;
     fmu_decision decision[FMU_DECISIONS];
     const fmi_variable **output;
-    uint32_t *fixed_vr;
-    double *fixed_value;
+    const fmi_variable **given; /* the fixed ones, then room for the decisions */
+    double *value;              /* of them */
     fmu_fit *fit;
     uint64_t points, substeps;
     double *time, stop;
@@ -60,7 +60,7 @@ typedef struct fmu {
     double *jacobian, *at;       /* fits x n by differences, and where; at[0] is NAN where there is none */
     double *slope, *middle;      /* of a difference: r per unit to both sides, r between them */
     double *first;               /* states x n: derivatives of the first states */
-    uint32_t *known;             /* states, then decisions */
+    const fmi_variable **known;  /* states, then decisions */
 } fmu;
 
 /* Runs an episode: writes y, r and events; `keep`: also path. DS_EVAL_*; the message is inst.last. */

@@ -66,18 +66,45 @@ static ds_status refuse(ds_param_reader *in, const char *parameter, const char *
     return in->status;
 }
 
+/* An array of this name; NULL where there is none. */
+static const fmi_variable *array_of(const fmi_description *d, const char *name, size_t length)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        const fmi_variable *v = &d->variable[i];
+        if (v->dimensions > 0 && strncmp(v->name, name, length) == 0 && v->name[length] == '[') {
+            return v;
+        }
+    }
+    return NULL;
+}
+
 static const fmi_variable *variable_of(fmu *e, ds_param_reader *in, const char *parameter, const char *name,
                                        size_t length)
 {
     const fmi_variable *v = fmi_description_find(&e->d, name, length);
-    if (v == NULL) {
+    const fmi_variable *array = v == NULL ? array_of(&e->d, name, length) : NULL;
+    char why[200];
+    if (array != NULL) {
+        snprintf(why, sizeof why, "is an array: name its elements, from %.100s", array->name);
+        refuse(in, parameter, name, length, why);
+    } else if (v == NULL) {
         refuse(in, parameter, name, length,
                "is not a variable of this FMU: `dshost help FILE.fmu` lists some");
-    } else if (v->type != FMI_REAL || v->is_array) {
-        refuse(in, parameter, name, length, "is not a real scalar (Float64): only those can be used");
+    } else if (v->type == FMI_OTHER) {
+        refuse(in, parameter, name, length, "is not a number: only those can be used");
         v = NULL;
     }
     return v;
+}
+
+/* Can it be varied? Why not, else NULL. */
+static const char *not_varied(const fmi_variable *v)
+{
+    return v->type != FMI_REAL ? "is not real (Float64): only those can be varied"
+           : v->constant || v->causality == FMI_CALCULATED || v->causality == FMI_INDEPENDENT ||
+                   (v->causality != FMI_PARAMETER && v->causality != FMI_INPUT && !v->exact)
+               ? "can be neither set nor started: it is calculated"
+               : NULL;
 }
 
 /* A number and what follows it. */
@@ -113,9 +140,8 @@ static void add_decision(fmu *e, ds_param_reader *in, const fmi_variable *v, con
                       .first = e->kit.n,
                       .is_input = v->causality == FMI_INPUT};
     const size_t length = strlen(v->name);
-    if (v->constant || v->causality == FMI_CALCULATED || v->causality == FMI_INDEPENDENT ||
-        (v->causality != FMI_PARAMETER && v->causality != FMI_INPUT && !v->exact)) {
-        refuse(in, "vary", v->name, length, "can be neither set nor started: it is calculated");
+    if (not_varied(v) != NULL) {
+        refuse(in, "vary", v->name, length, not_varied(v));
         return;
     }
     if (range != NULL) {
@@ -166,38 +192,68 @@ static void read_vary(fmu *e, ds_param_reader *in)
         }
     }
     const int all = in->status == DS_OK && e->kit.n == 0;
+    const fmi_variable *candidate = NULL;
     for (size_t i = 0; all && in->status == DS_OK && i < e->d.count; i++) {
         const fmi_variable *v = &e->d.variable[i];
-        if (v->causality == FMI_PARAMETER && v->type == FMI_REAL && !v->is_array && !v->constant &&
-            v->min < v->max) {
+        const int better =
+            candidate == NULL || (v->causality == FMI_PARAMETER && candidate->causality != FMI_PARAMETER);
+        candidate = better && not_varied(v) == NULL ? v : candidate;
+        if (v->causality == FMI_PARAMETER && not_varied(v) == NULL && v->min < v->max) {
             add_decision(e, in, v, NULL);
         }
     }
-    if (in->status == DS_OK && e->kit.n == 0) {
-        in->status = ds_host_fail(
-            in->host, DS_E_PARAM,
-            "no parameter of %.60s has min and max: say what is searched, vary = NAME=LOW:HIGH ...",
-            e->d.model);
+    if (in->status == DS_OK && e->kit.n == 0 && candidate == NULL) {
+        e->kit.n = 1; /* nothing depends on it: the outputs can be looked at */
+    } else if (in->status == DS_OK && e->kit.n == 0) {
+        const double start = isfinite(candidate->start) ? candidate->start : 0;
+        const double reach = start != 0 ? fabs(start) : 1;
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM,
+                         "no parameter of %.60s has min and max: name what is searched and its range, "
+                         "as in vary = %s%.60s%s=%g:%g",
+                         e->d.model, strchr(candidate->name, ' ') != NULL ? "\"" : "", candidate->name,
+                         strchr(candidate->name, ' ') != NULL ? "\"" : "", start - reach, start + reach);
     }
+}
+
+/* Is a value one of a whole type? */
+static int holds(enum fmi_type type, double value)
+{
+    static const double low[] = {[FMI_INT8] = -128,
+                                 [FMI_INT16] = -32768,
+                                 [FMI_INT32] = -2147483648.0,
+                                 [FMI_INT64] = -0x1p53,
+                                 [FMI_BOOLEAN] = 0};
+    static const double high[] = {
+        [FMI_INT8] = 127,     [FMI_UINT8] = 255,          [FMI_INT16] = 32767,
+        [FMI_UINT16] = 65535, [FMI_INT32] = 2147483647.0, [FMI_UINT32] = 4294967295.0,
+        [FMI_INT64] = 0x1p53, [FMI_UINT64] = 0x1p53,      [FMI_BOOLEAN] = 1};
+    return value == floor(value) && value >= low[type] && value <= high[type];
 }
 
 static void read_set(fmu *e, ds_param_reader *in)
 {
     const char *at = ds_param_text(in, "set"), *name, *value;
     size_t length;
-    e->fixed_vr = ds_memory_take(&e->kit.memory, 256, sizeof *e->fixed_vr);
-    e->fixed_value = ds_memory_doubles(&e->kit.memory, 256);
-    while (in->status == DS_OK && e->fixed_vr != NULL && e->fixed_value != NULL &&
+    e->given = ds_memory_take(&e->kit.memory, FMU_FIXED + FMU_DECISIONS, sizeof *e->given);
+    e->value = ds_memory_doubles(&e->kit.memory, FMU_FIXED + FMU_DECISIONS);
+    while (in->status == DS_OK && e->given != NULL && e->value != NULL &&
            next_word(&at, &name, &length, &value)) {
         const fmi_variable *v = variable_of(e, in, "set", name, length);
-        double number_;
-        if (v != NULL && value_of(in, "set", name, length, value, &number_)) {
-            if (e->fixed == 256) {
-                refuse(in, "set", name, length, "is one too many: 256 are possible");
-                return;
-            }
-            e->fixed_vr[e->fixed] = v->vr;
-            e->fixed_value[e->fixed++] = number_;
+        double given;
+        if (v == NULL || !value_of(in, "set", name, length, value, &given)) {
+            return;
+        }
+        if (v->causality == FMI_STRUCTURAL) {
+            refuse(in, "set", name, length, "is a structural parameter: it has the value of the FMU");
+        } else if (v->type > FMI_FLOAT32 && !holds(v->type, given)) {
+            refuse(in, "set", name, length,
+                   v->type == FMI_BOOLEAN ? "is Boolean: 0 or 1" : "is a whole number of its type");
+        } else if (e->fixed == FMU_FIXED) {
+            refuse(in, "set", name, length, "is one too many: 256 are possible");
+        } else {
+            e->given[e->fixed] = v;
+            e->value[e->fixed++] = given;
         }
     }
 }
@@ -217,13 +273,16 @@ static size_t output_of(fmu *e, const fmi_variable *v)
     return j;
 }
 
+/* All real ones; where there is none, whole numbers and truths. */
 static void list_outputs(fmu *e)
 {
     e->output = ds_memory_take(&e->kit.memory, e->d.count + 1, sizeof *e->output);
-    for (size_t i = 0; e->output != NULL && i < e->d.count; i++) {
-        const fmi_variable *v = &e->d.variable[i];
-        if (v->causality == FMI_OUTPUT && v->type == FMI_REAL && !v->is_array) {
-            output_of(e, v);
+    for (int round = 0; e->output != NULL && round < 2 && e->outputs == 0; round++) {
+        for (size_t i = 0; i < e->d.count; i++) {
+            const fmi_variable *v = &e->d.variable[i];
+            if (v->causality == FMI_OUTPUT && (round == 0 ? v->type == FMI_REAL : v->type != FMI_OTHER)) {
+                output_of(e, v);
+            }
         }
     }
 }
@@ -416,9 +475,9 @@ static void target_zero(fmu *e, ds_param_reader *in)
         e->fit[e->fits++] = (fmu_fit){e->points, j, 0, weight_of(e, in, e->output[j])};
     }
     if (e->outputs == 0) {
-        in->status =
-            ds_host_fail(in->host, DS_E_PARAM,
-                         "this FMU has no real output: name a variable in target, minimize or a recording");
+        in->status = ds_host_fail(
+            in->host, DS_E_PARAM,
+            "this FMU has no output that is a number: name a variable in target, minimize or a recording");
     }
 }
 

@@ -37,6 +37,18 @@ agrees adjoint 2 "FMI 2, directional derivatives" --env ./MASSES2.fmu --set "env
 agrees adjoint 2 "a start value" --env ./VANDERPOL3.fmu --set "env.vary=mu x1=-1:1" --x random:4
 agrees fd 2 "events" --env ./BALL3.fmu --set env.stop=2 --x 9,0.8
 
+make_fmu MASSES 3 arrays.fmu -DARRAYS || exit 99
+agrees adjoint 7 "elements of arrays" --env ./arrays.fmu --set "env.vary=p[1,2]=0:3 p[1,1]=1:40 x[1]=0:2 u=-5:5/4" --x random:3
+result_at() { # result_at VARY FMU: loss and gradient at a point
+	"$dshost" eval --env "./$2.fmu" --set "env.vary=$1" --set env.interface=exchange --gradient --json --x 12,0.8,0.3 2>>"$tmp/err" |
+		sed 's/.*"x": \(.*\), "gradient_kind.*/\1/'
+}
+scalars=$(result_at "k=1:40 c=0:3 x1=0:2" MASSES3)
+[ -n "$scalars" ] && [ "$scalars" = "$(result_at "p[1,1]=1:40 p[1,2]=0:3 x[1]=0:2" arrays)" ]
+result $? "arrays have loss and gradient of the same model with scalars: $scalars"
+run "$dshost" eval --env ./arrays.fmu --set "env.vary=p[1,1]=1:40" --set env.minimize=side --json
+has '"loss": 7.0' "a whole number is an output"
+
 # ---- one model, four ways ----
 
 for model in VANDERPOL MASSES; do
@@ -98,9 +110,19 @@ line() { # line STATUS WORDS WHAT EVAL-ARGUMENT...
 	[ "$status" -eq "$wanted" ] && [ "$(grep -c 'error' "$tmp/err")" -eq 1 ] && grep -q "$words" "$tmp/err"
 	result $? "$what: one line, status $wanted"
 }
+"$python" - <<'END'
+import re, zipfile
+good = zipfile.ZipFile("MASSES3.fmu")
+with zipfile.ZipFile("norange.fmu", "w") as z:
+    for n in good.namelist():
+        z.writestr(n, re.sub(rb' (min|max)="[0-9]*"', b"", good.read(n)))
+END
 printf 'time,x1\n0,1\n1,abc\n' >bad.csv
 line 3 "'nosuch' is not a variable" "a wrong name" --env ./MASSES3.fmu --set env.vary=nosuch
 line 3 "has no min and max" "a range is missing" --env ./MASSES3.fmu --set env.vary=x1
+line 3 "vary = k=0:20" "no parameter has a range" --env ./norange.fmu
+line 3 "is an array: name its elements, from x.1." "an array" --env ./arrays.fmu --set env.vary=x=0:1
+line 3 "is a structural parameter" "a size is set" --env ./arrays.fmu --set "env.vary=u=0:1" --set env.set=n=3
 line 3 "it is calculated" "an output is varied" --env ./MASSES3.fmu --set 'env.vary="spring force"=0:1'
 line 3 "recording:3: 'abc' is not a number" "a bad recording" --env ./MASSES3.fmu --set env.recording=bad.csv
 "$python" - <<'END'
