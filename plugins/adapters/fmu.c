@@ -205,6 +205,7 @@ static ds_status fmu_allocate(void *self)
     e->sign = ds_memory_doubles(m, 2 * e->d.indicators + 1);
     e->stage = ds_memory_doubles(m, 32 * states + 16 * known + e->fits + 64);
     e->path = ds_memory_doubles(m, e->exact ? (e->points * e->substeps + 1) * states + 1 : 1);
+    e->rates = ds_memory_doubles(m, 3 * (states + e->outputs) + 1);
     e->first = ds_memory_doubles(m, states * n + 1);
     e->jacobian = ds_memory_doubles(m, e->fits * n + 1);
     e->at = ds_memory_doubles(m, 2 * n + 2 * e->fits + 1);
@@ -228,10 +229,9 @@ static ds_status fmu_allocate(void *self)
     }
     if (e->exact && !fmu_try_derivatives(e, e->at)) {
         e->exact = 0;
-        ds_host_say(
-            e->kit.host, DS_LOG_WARNING,
-            "%.60s: its derivatives are not there for what is varied (%.100s): gradients are differences",
-            e->d.model, e->inst.last);
+        ds_host_say(e->kit.host, DS_LOG_WARNING,
+                    "%.60s: it lacks derivatives for what is varied (%.100s): gradients are differences",
+                    e->d.model, e->inst.last);
     }
     e->at[0] = NAN;
     return DS_OK;

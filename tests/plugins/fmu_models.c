@@ -2,7 +2,8 @@
 /* fmu_models.c - three models as FMUs of both versions, for tests/cli/plugins/fmu.sh: -DFMI=2 or 3, and
  * one of -DBALL (a bouncing ball, with events), -DVANDERPOL, -DMASSES (two masses with springs, a damper, a
  * force; adjoint derivatives). -DARRAYS: states, derivatives and parameters are arrays. -DCRASH crashes in
- * DoStep, -DHANG never returns from Terminate, -DREFUSE fails in DoStep below h = 0. */
+ * DoStep, -DHANG never returns from Terminate, -DREFUSE fails in DoStep below h = 0, -DZERO says
+ * that nothing depends on parameters. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,6 +79,11 @@ static void jacobian(const model *m, double j[STATES + 1][KNOWNS])
     j[4][0] = -m->p[0];
     j[4][2] = m->p[0];
     j[4][4] = x[2] - x[0];
+#endif
+#if defined(ZERO)
+    for (int i = 0; i <= STATES; i++) {
+        memset(&j[i][STATES], 0, PARAMETERS * sizeof j[i][0]);
+    }
 #endif
 }
 

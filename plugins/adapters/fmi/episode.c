@@ -484,6 +484,72 @@ static int sweep_fore(fmu *e, const double *x, const double *v, double *out)
     return rc;
 }
 
+/* The derivatives of the states, then the outputs, at a time and states, with x[but] replaced. */
+static int rates_at(fmu *e, const double *x, uint64_t but, double value, double t, const double *state,
+                    double *out)
+{
+    double next;
+    int rc = begin(e, x, but, value, &next);
+    for (size_t i = 0; rc == 0 && i < e->decisions; i++) {
+        const fmu_decision *q = &e->decision[i];
+        rc = q->is_input ? fmi_set(&e->inst, 1, &q->v, q->first == but ? &value : &x[q->first]) : 0;
+    }
+    rc = rc != 0 ? rc : slopes(e, t, state, out);
+    return rc != 0 ? rc : fmi_get(&e->inst, e->outputs, e->output, out + e->d.states);
+}
+
+static int is_close(double exact, double up, double down, double apart)
+{
+    const double slope = (up - down) / apart;
+    return !isfinite(slope) ||
+           fabs(exact - slope) <= 1e-3 * fmax(fabs(exact), fabs(slope)) + 1e-9 * fmax(1, fabs(up)) / apart;
+}
+
+/* FMUs give derivatives by parameters in some modes alone, and zero in the others: compares them with
+ * differences at a time and states. */
+static int agrees_at(fmu *e, const double *x, double t, const double *state)
+{
+    const size_t n = e->d.states, rates = n + e->outputs;
+    double *high = e->rates, *low = high + rates, *exact = low + rates,
+           *seed = e->stage + 16 * n + 2 * knowns(e);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < e->decisions; i++) {
+        const fmu_decision *q = &e->decision[i];
+        const double h = 1e-4 * (q->upper - q->lower), at = x[q->first];
+        const double up = fmin(at + h, q->upper), down = fmax(at - h, q->lower);
+        if (!acts_later(e, i)) {
+            continue;
+        }
+        memset(seed, 0, knowns(e) * sizeof *seed);
+        seed[n + i] = 1;
+        rc = rates_at(e, x, q->first, up, t, state, high);
+        rc = rc != 0 ? rc : rates_at(e, x, q->first, down, t, state, low);
+        rc = rc != 0 ? rc : rates_at(e, x, e->kit.n, 0, t, state, exact);
+        rc = rc != 0 ? rc : fore_product(e, n, e->d.derivative, seed, exact);
+        for (size_t f = 0; rc == 0 && f < e->fits; f++) {
+            const size_t j = e->fit[f].output;
+            const int again = f > 0 && e->fit[f - 1].output == j;
+            if (state_of(e, e->output[j]) >= 0) {
+                high[n + j] = low[n + j] = exact[n + j] = 0;
+            } else if (!again) {
+                rc = fore_product(e, 1, &e->output[j], seed, &exact[n + j]);
+            }
+        }
+        for (size_t j = 0; rc == 0 && j < n; j++) {
+            rc = is_close(exact[j], high[j], low[j], up - down) ? 0 : -1;
+        }
+        for (size_t f = 0; rc == 0 && f < e->fits; f++) {
+            const size_t j = n + e->fit[f].output;
+            rc = is_close(exact[j], high[j], low[j], up - down) ? 0 : -1;
+        }
+        if (rc == -1) {
+            snprintf(e->inst.last, sizeof e->inst.last, "those by '%.60s' differ from differences",
+                     q->v->name);
+        }
+    }
+    return rc == 0;
+}
+
 int fmu_try_derivatives(fmu *e, const double *x)
 {
     const size_t n = e->d.states;
@@ -499,7 +565,11 @@ int fmu_try_derivatives(fmu *e, const double *x)
         const fmi_variable *of = e->output[e->fit[j].output];
         rc = state_of(e, of) >= 0 ? 0 : fore_product(e, 1, &of, seed, e->stage);
     }
-    return rc == 0;
+    if (rc != 0 || fmu_run(e, x, 1) != DS_EVAL_OK || e->events > 0) {
+        return rc == 0; /* an episode with events is differentiated by differences */
+    }
+    return agrees_at(e, x, e->time[e->points / 2], e->path + e->points / 2 * e->substeps * n) &&
+           agrees_at(e, x, e->time[e->points], e->path + e->points * e->substeps * n);
 }
 
 /* ---- differences ---- */

@@ -59,6 +59,7 @@ typedef struct fmu {
     double *path, *stage, *sign; /* states of all steps; of one step; of the event indicators */
     double *jacobian, *at;       /* fits x n by differences, and where; at[0] is NAN where there is none */
     double *slope, *middle;      /* of a difference: r per unit to both sides, r between them */
+    double *rates;               /* three times: derivatives of the states, outputs */
     double *first;               /* states x n: derivatives of the first states */
     const fmi_variable **known;  /* states, then decisions */
 } fmu;
@@ -71,8 +72,8 @@ uint32_t fmu_run(fmu *e, const double *x, int keep);
 uint32_t fmu_transposed(fmu *e, const double *x, const double *w, double *out, uint32_t *kind);
 uint32_t fmu_product(fmu *e, const double *x, const double *v, double *out, uint32_t *kind);
 
-/* Are the derivatives that the FMU offers there for all of states, parameters and inputs? Called once, at
- * the start point. */
+/* Are the derivatives that the FMU offers there, and right, for all of states, parameters and inputs? Called
+ * once, at the start point. */
 int fmu_try_derivatives(fmu *e, const double *x);
 
 /* The parameters of the environment: what is varied, and what its loss is (task.c). fmu_task_read() reads

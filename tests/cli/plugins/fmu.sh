@@ -37,6 +37,8 @@ agrees adjoint 2 "FMI 2, directional derivatives" --env ./MASSES2.fmu --set "env
 agrees adjoint 2 "a start value" --env ./VANDERPOL3.fmu --set "env.vary=mu x1=-1:1" --x random:4
 agrees fd 2 "events" --env ./BALL3.fmu --set env.stop=2 --x 9,0.8
 
+make_fmu MASSES 3 zero.fmu -DZERO || exit 99
+agrees fd 2 "derivatives by parameters that are zero" --env ./zero.fmu --x random:3
 make_fmu MASSES 3 arrays.fmu -DARRAYS || exit 99
 agrees adjoint 7 "elements of arrays" --env ./arrays.fmu --set "env.vary=p[1,2]=0:3 p[1,1]=1:40 x[1]=0:2 u=-5:5/4" --x random:3
 result_at() { # result_at VARY FMU: loss and gradient at a point
