@@ -196,7 +196,7 @@ static double along(fake_env *e, const double *x, const double *v, double h)
 static void derivatives(void **state)
 {
     static const struct {
-        const char *name, *settings[7];
+        const char *name, *settings[8];
     } scenes[] = {
         {"envs/rigid_contact", {"image_size=32"}},
         {"envs/rigid_contact",
@@ -221,6 +221,11 @@ static void derivatives(void **state)
         {"envs/rigid_mass", {"stretch=1.2, 0.9, 0.8", "variables=vertices mass force", "image_size=32"}},
         {"envs/rigid_mass",
          {"scene=video", "shape=cone", "variables=vertices masses", "observe=state", "stretch=0.8, 1, 1.1"}},
+        {"envs/rigid_mass", {"image_size=32", "obs=over", "variables=camera light mass"}},
+        {"envs/rigid_mass",
+         {"image_size=32", "obs=over", "renderer=dibr", "light=0.4, 0.4, 0.5, 10", "light_from=60, 30",
+          "variables=camera light mass"}},
+        {"envs/pendulum_id", {"image_size=32", "obs=over", "variables=light camera length"}},
         {"envs/rigid_mass", {"shape=cone", "image_size=32"}},
         {"envs/rigid_mass", {"shape=cylinder", "scene=video", "observe=state"}}};
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
@@ -281,6 +286,11 @@ static void products(void **state)
                 (const char *const[]){"image_size=32", "variables=density ke turn velocity", NULL});
     products_of("envs/rigid_mass",
                 (const char *const[]){"image_size=32", "variables=masses", "scene=video", NULL});
+    products_of("envs/rigid_mass", (const char *const[]){"image_size=32", "obs=over",
+                                                         "variables=camera light mass vertices", NULL});
+    products_of("envs/rigid_mass",
+                (const char *const[]){"image_size=32", "obs=over", "renderer=dibr", "light=0.4, 0.4, 0.5, 10",
+                                      "variables=camera light mass", NULL});
     products_of("envs/rigid_mass", (const char *const[]){"observe=state", "frames=0, 7, 19", NULL});
     products_of("envs/rigid_mass", (const char *const[]){"stretch=1.2, 0.9, 0.8", "image_size=32",
                                                          "variables=vertices mass force", NULL});
@@ -325,6 +335,31 @@ static void stretched_cube_is_the_box(void **state)
     assert_true(fake_eval(&e, offset, NULL, 0, NULL) < 1e-20);
     assert_true(fake_eval(&e, e.x0, NULL, 0, NULL) > 1e-4);
     fake_env_close(&e);
+}
+
+/* A camera that is a variable sees what a camera at that place sees; so does a light. */
+static void views_are_those_of_the_parameters(void **state)
+{
+    static const char *const at[2][3] = {{"camera=8,30,0", "light=0.5,0.5,0,20", "light_from=90,0"},
+                                         {"camera=9,35,-20", "light=0.3,0.6,0.4,8", "light_from=50,40"}};
+    enum { PIXELS = 20 * 32 * 32 * 4 };
+    static double picture[2][PIXELS];
+    const double x[9] = {9, 35, -20, 50, 40, 0.3, 0.6, 0.4, 8};
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/rigid_mass",
+                      (const char *const[]){at[1 - k][0], at[1 - k][1], at[1 - k][2], "renderer=dibr",
+                                            "obs=rgba", "image_size=32",
+                                            k ? "variables=camera light" : "variables=mass", "force=0", NULL},
+                      0, 0);
+        ds_eval_query ask = {.op = DS_QUERY_VALUE, .channel = 1, .out = picture[k], .bytes = sizeof *picture};
+        ds_eval_query *asks[1] = {&ask};
+        ds_eval io = {.bad_step = -1, .n = e.info.n, .x = k ? x : e.x0, .queries = 1, .query = asks};
+        assert_int_equal(e.info.n, k ? 9 : 1);
+        assert_int_equal(ds_eval_call(e.plugin->env, e.self, &io), DS_OK);
+        fake_env_close(&e);
+    }
+    assert_true(memcmp(picture[0], picture[1], sizeof *picture) == 0);
 }
 
 /* A force moves the falling cube by F / m times the sum of the steps; before the first contact. */
@@ -450,6 +485,10 @@ static void mesh_from_a_file(void **state)
 
 static void refused(void **state)
 {
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){"variables=light", NULL},
+                     "unknown variable 'light': choose from mass, masses, force, vertices, camera");
+    fake_env_refuses("envs/rigid_mass", (const char *const[]){"light=0.5,0.5,0.3,10", NULL},
+                     "the reflected share, is 0.3");
     fake_env_refuses("envs/rigid_contact", (const char *const[]){"variables=colour", NULL},
                      "unknown variable 'colour'");
     fake_env_refuses("envs/rigid_contact", (const char *const[]){"variables=ke turn turn.x", NULL},
@@ -655,6 +694,7 @@ static void masses_near_the_target(void **state)
 }
 
 RUN_TESTS(cube_moves, cube_slices, pushed_cube, pendulum_swings, twins_swing, bobs_are_seen_apart, ball_flies,
-          bodies_have_their_vertices, stretched_cube_is_the_box, force_on_the_cube, mesh_from_a_file, optimum,
-          derivatives, products, refused, proportions, imperfect, objects_are_drawn, is_the_optimum,
-          numbers_tell_objects_apart, each_particle, each_quantity, masses_near_the_target)
+          bodies_have_their_vertices, stretched_cube_is_the_box, views_are_those_of_the_parameters,
+          force_on_the_cube, mesh_from_a_file, optimum, derivatives, products, refused, proportions,
+          imperfect, objects_are_drawn, is_the_optimum, numbers_tell_objects_apart, each_particle,
+          each_quantity, masses_near_the_target)

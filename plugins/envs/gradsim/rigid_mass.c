@@ -474,7 +474,7 @@ static void read_rigid_mass(void *self, ds_param_reader *in)
                          .rest = e->mesh.point};
     observed_ready(s, in);
     for (uint64_t i = 0; i < s->decisions.n; i++) {
-        e->reshapes |= s->decisions.at[i] >= vertices_of(e);
+        e->reshapes |= s->decisions.at[i] >= vertices_of(e) && s->decisions.at[i] < s->view;
     }
 }
 

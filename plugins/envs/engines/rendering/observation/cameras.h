@@ -13,6 +13,18 @@ enum { CAMERAS_MAX = 8 };
 typedef enum cameras_renderer { CAMERAS_SOFTRAS = 0, CAMERAS_DIBR = 1 } cameras_renderer;
 typedef enum cameras_shading { CAMERAS_LIGHT = 0, CAMERAS_COLOR = 1 } cameras_shading;
 
+/* Numbers of the view that can change between episodes: the orbit of the first camera, as parameter `camera`
+ * has it (m, degrees), the orbit of the light (degrees) and its shares. */
+enum {
+    VIEW_CAMERA,
+    VIEW_LIGHT = VIEW_CAMERA + 3,
+    VIEW_AMBIENT = VIEW_LIGHT + 2,
+    VIEW_DIFFUSE,
+    VIEW_SPECULAR,
+    VIEW_SHINE,
+    VIEW_NUMBERS
+};
+
 /* The settings. */
 typedef struct cameras {
     softras_mode mode; /* also sets the channels of DIB-R images: 1 or 4 */
@@ -24,6 +36,8 @@ typedef struct cameras {
     const char *texture; /* PNG file mapped onto the surface, owned by the host; NULL: none */
     uint32_t threads, count;
     camera camera[CAMERAS_MAX];
+    dibr_lighting lighting;
+    double view[VIEW_NUMBERS]; /* what set camera 0 and the lighting */
 } cameras;
 
 extern const char *const cameras_modes[], *const cameras_renderers[], *const cameras_shadings[];
@@ -53,8 +67,14 @@ extern const char *const cameras_modes[], *const cameras_renderers[], *const cam
                 "softras: soft rasterization. dibr: faces by interpolation, with a soft silhouette on the "  \
                 "background only; gradients ignore what is hidden by a face."),                              \
         DS_ENUM("shading", "light", cameras_shadings,                                                        \
-                "light: half of the light comes from above, half from everywhere; softras lights faces, "    \
+                "light: light from one side and from everywhere (parameter light); softras lights faces, "   \
                 "dibr interpolates normals as Phong does. color: colours alone."),                           \
+        DS_LIST("light", "0.5, 0.5, 0, 20", 0, 1e3, 4, "",                                                   \
+                "shading = light: shares of the light from everywhere, of the light from one side that is "  \
+                "scattered, and of the one that is reflected (renderer = dibr), and the exponent of this "   \
+                "reflection: larger ones make highlights smaller."),                                         \
+        DS_LIST("light_from", "90, 0", -360, 360, 2, "deg",                                                  \
+                "Elevation and azimuth of the light from one side; 90: from above."),                        \
         DS_PATH("texture", "",                                                                               \
                 "PNG file that is mapped onto the surface and replaces its colours, for renderer = "         \
                 "dibr. It fills the box around the body at rest, seen along the shortest side of the box. "  \
@@ -77,5 +97,14 @@ const double *cameras_read_orbits(cameras *l, ds_param_reader *in);
 /* Puts camera i at this distance (m), elevation and azimuth (degrees) from the origin. Returns 0, or 1 and a
  * line that says why the camera is unusable. */
 int cameras_place(cameras *l, uint32_t i, const double orbit[3], char text[RENDER_TEXT]);
+
+/* Sets the view: camera 0, if it sees, and the light. Returns 0, or 1 for an unusable camera. */
+int cameras_view(cameras *l, const double view[VIEW_NUMBERS]);
+/* view_bar += the derivatives by the view, from those by camera 0 and the light. */
+void cameras_view_adjoint(const cameras *l, const camera_pose *pose_bar, const dibr_lighting *lighting_bar,
+                          double view_bar[VIEW_NUMBERS]);
+/* Sets the change of camera 0 and the light along view_dot. */
+void cameras_view_tangent(const cameras *l, const double view_dot[VIEW_NUMBERS], camera_pose *pose_dot,
+                          dibr_lighting *lighting_dot);
 
 #endif

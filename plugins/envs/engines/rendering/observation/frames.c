@@ -9,6 +9,7 @@
 #include "engines/rendering/render/mesh.h"
 #include "engines/rendering/render/read_png.h"
 #include "engines/rendering/render/splat.h"
+#include "engines/rendering/render/vec3.h"
 
 #include <diffsim/helper/fail.h>
 #include <diffsim/helper/memory.h>
@@ -44,6 +45,10 @@ struct camera_frames {
     ds_memory memory;
     cameras cameras;
     light light;
+    double *view_bar; /* NULL: not wanted */
+    const double *view_dot;
+    camera_pose pose_bar, pose_dot; /* of camera 0 */
+    dibr_lighting lighting_bar, lighting_dot;
     frames_texture skin;
     uint64_t frames;
     uint32_t channels, views, parts, vertices;
@@ -247,6 +252,8 @@ static ds_status dibr_part_open(camera_frames *f, part_images *part, const frame
     o.threads = f->cameras.threads;
     o.texture_width = f->skin.width;
     o.texture_height = f->skin.height;
+    o.specular = f->cameras.lighting.specular;
+    o.shine = f->cameras.lighting.shine;
     for (uint32_t c = 0; status == DS_OK && c < f->cameras.count; c++) {
         part->raster[c] = dibr_create(&o, &part->both, &status, text);
     }
@@ -274,6 +281,7 @@ static ds_status dibr_part_draw(camera_frames *f, part_images *part, const doubl
     ds_status status = DS_OK;
     repeat(part, 3, p, part->p);
     for (uint32_t c = 0; status == DS_OK && c < f->cameras.count; c++) {
+        dibr_light(part->raster[c], &f->cameras.lighting);
         status = dibr_draw(part->raster[c], &f->cameras.camera[c], &surface, raw_of(f, part, image, c), NULL);
         keep_alpha(f, part, image, c);
     }
@@ -291,8 +299,9 @@ static ds_status dibr_part_adjoint(camera_frames *f, part_images *part, const do
         for (size_t i = 0; alone(f) && i < DIBR_CHANNELS * image_size(f); i++) {
             part->raw[i] = i % DIBR_CHANNELS == 3 ? bar[i / DIBR_CHANNELS] : 0;
         }
-        status = dibr_adjoint(part->raster[c], alone(f) ? part->raw : bar, &(dibr_surface){.p = part->change},
-                              NULL);
+        const dibr_surface by = {.p = part->change, .lighting = f->view_bar ? &f->lighting_bar : NULL};
+        status = dibr_adjoint(part->raster[c], alone(f) ? part->raw : bar, &by,
+                              f->view_bar && c == 0 ? &f->pose_bar : NULL);
     }
     for (size_t i = 0; status == DS_OK && i < part->sides * side; i++) {
         p_bar[i % side] += part->change[i];
@@ -305,13 +314,24 @@ static ds_status dibr_part_tangent(camera_frames *f, part_images *part, const do
     ds_status status = DS_OK;
     repeat(part, 3, p_dot, part->change);
     for (uint32_t c = 0; status == DS_OK && c < f->cameras.count; c++) {
-        status = dibr_tangent(part->raster[c], &(dibr_dot){.p = part->change}, raw_of(f, part, out, c));
+        const dibr_dot along = {.p = part->change,
+                                .camera = f->view_dot && c == 0 ? &f->pose_dot : NULL,
+                                .lighting = f->view_dot ? &f->lighting_dot : NULL};
+        status = dibr_tangent(part->raster[c], &along, raw_of(f, part, out, c));
         keep_alpha(f, part, out, c);
     }
     return status;
 }
 
 /* ---- parts: soft rasterization ---- */
+
+/* What soft rasterization uses of the light; also of its change. */
+static light light_of(const dibr_lighting *l)
+{
+    light out = {.ambient = l->ambient, .directional = l->diffuse};
+    memcpy(out.direction, l->light, sizeof out.direction);
+    return out;
+}
 
 /* Copies the faces of a group and allocates their colours. */
 static void copy_faces(camera_frames *f, part_images *part, const frames_subject *s, frames_group g)
@@ -390,16 +410,24 @@ static ds_status softras_part_adjoint(camera_frames *f, part_images *part, const
                                       const double *image_bar, double *p_bar)
 {
     double *lit_bar = f->cameras.shading == CAMERAS_LIGHT ? part->lit_bar : NULL;
-    const softras_bar bar = {.p = p_bar, .color = lit_bar};
+    softras_bar bar = {.p = p_bar, .color = lit_bar};
     ds_status status = DS_OK;
     if (lit_bar != NULL) {
         memset(lit_bar, 0, 3 * (size_t)part->mesh.faces * sizeof *lit_bar);
     }
     for (uint32_t c = 0; status == DS_OK && c < f->cameras.count; c++) {
+        bar.camera = f->view_bar && c == 0 ? &f->pose_bar : NULL;
         status = softras_adjoint(part->eye[c], image_bar + c * image_size(f), &bar);
     }
     if (status == DS_OK && lit_bar != NULL) {
         light_faces_adjoint(&f->light, &part->mesh, p, part->color, 3, lit_bar, p_bar, NULL);
+    }
+    if (status == DS_OK && lit_bar != NULL && f->view_bar != NULL) {
+        light bar_of_light = {.ambient = 0};
+        light_adjoint(&f->light, &part->mesh, p, part->color, 3, lit_bar, &bar_of_light);
+        f->lighting_bar.ambient += bar_of_light.ambient;
+        f->lighting_bar.diffuse += bar_of_light.directional;
+        vec3_add(f->lighting_bar.light, 1, bar_of_light.direction);
     }
     return status;
 }
@@ -409,12 +437,17 @@ static ds_status softras_part_tangent(camera_frames *f, part_images *part, const
                                       const double *p_dot, double *out)
 {
     double *lit_dot = f->cameras.shading == CAMERAS_LIGHT ? part->lit_bar : NULL;
-    const softras_dot dot = {.p = p_dot, .color = lit_dot};
+    softras_dot dot = {.p = p_dot, .color = lit_dot};
     ds_status status = DS_OK;
     if (lit_dot != NULL) {
         light_faces_tangent(&f->light, &part->mesh, p, part->color, 3, p_dot, NULL, lit_dot);
     }
+    if (lit_dot != NULL && f->view_dot != NULL) {
+        const light along = light_of(&f->lighting_dot);
+        light_tangent(&f->light, &part->mesh, p, part->color, 3, &along, lit_dot);
+    }
     for (uint32_t c = 0; status == DS_OK && c < f->cameras.count; c++) {
+        dot.camera = f->view_dot && c == 0 ? &f->pose_dot : NULL;
         status = softras_tangent(part->eye[c], &dot, out + c * image_size(f));
     }
     return status;
@@ -488,7 +521,7 @@ ds_status frames_open(camera_frames **out, const cameras *l, const frames_subjec
         return no_memory(host);
     }
     f->cameras = *l;
-    f->light = light_default();
+    f->light = light_of(&l->lighting);
     f->frames = frames;
     f->views = groups * l->count;
     f->vertices = cloud ? subject->particles : subject->mesh.vertices;
@@ -545,6 +578,25 @@ size_t frames_size(const camera_frames *f)
 const double *frames_image(const camera_frames *f, uint64_t k)
 {
     return f->picture + k * frames_frame_size(f);
+}
+
+/* ---- view ---- */
+
+int frames_view(camera_frames *f, const double *view)
+{
+    const int unusable = cameras_view(&f->cameras, view);
+    f->light = light_of(&f->cameras.lighting);
+    f->drawn = UINT64_MAX;
+    return unusable;
+}
+
+void frames_view_derivatives(camera_frames *f, double *bar, const double *dot)
+{
+    f->view_bar = bar;
+    f->view_dot = dot;
+    if (dot != NULL) {
+        cameras_view_tangent(&f->cameras, dot, &f->pose_dot, &f->lighting_dot);
+    }
 }
 
 /* ---- drawing ---- */
@@ -637,12 +689,17 @@ static void weigh(camera_frames *f, uint64_t k, const double *w)
 ds_status frames_adjoint(camera_frames *f, uint64_t k, const double *p, const double *w, double *p_bar)
 {
     ds_status status = hold(f, k, p);
+    f->pose_bar = (camera_pose){.half_angle = 0};
+    f->lighting_bar = (dibr_lighting){.ambient = 0};
     weigh(f, k, w);
     if (status == DS_OK && f->cloud != NULL) {
         return splat_adjoint(f->cloud, f->side, p_bar, NULL, 0, NULL);
     }
     for (uint32_t i = 0; status == DS_OK && i < f->parts; i++) {
         status = part_adjoint(f, &f->part[i], p, f->side + i * f->cameras.count * image_size(f), p_bar);
+    }
+    if (f->view_bar != NULL) {
+        cameras_view_adjoint(&f->cameras, &f->pose_bar, &f->lighting_bar, f->view_bar);
     }
     return status;
 }

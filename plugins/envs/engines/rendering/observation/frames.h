@@ -79,6 +79,12 @@ ds_status frames_adjoint(camera_frames *f, uint64_t k, const double *p, const do
 /* out = the change of the residuals of frame k along p_dot. */
 ds_status frames_tangent(camera_frames *f, uint64_t k, const double *p, const double *p_dot, double *out);
 
+/* Sets the view of the following images (cameras.h). Returns 0, or 1 for an unusable camera. */
+int frames_view(camera_frames *f, const double *view);
+/* Later calls of frames_adjoint() add the derivatives by the view to bar, those of frames_tangent() include
+ * its change along dot; NULL: no more. */
+void frames_view_derivatives(camera_frames *f, double *bar, const double *dot);
+
 /* Channels: the residuals, with these operations; the images and the targets, each as one image, views below
  * each other, frames side by side. */
 enum { FRAMES_RESIDUALS, FRAMES_IMAGES, FRAMES_TARGET, FRAMES_CHANNELS };

@@ -23,12 +23,59 @@ void observed_object(observed *s, ds_param_reader *in)
     s->decisions.object = (uint64_t)ds_param_int(in, "object");
 }
 
+/* Bounds and start of the numbers of the view; ours. Those of the camera are relative to its place. */
+static const decision view_decisions[VIEW_NUMBERS] = {
+    DECISION("camera.distance", "m", 0.6, 1.6, 1.15), DECISION("camera.elevation", "deg", -30, 30, 10),
+    DECISION("camera.azimuth", "deg", -45, 45, 15),   DECISION("light.elevation", "deg", 0, 90, 60),
+    DECISION("light.azimuth", "deg", -180, 180, 30),  DECISION("light.ambient", "", 0, 1, 0.4),
+    DECISION("light.diffuse", "", 0, 1, 0.4),         DECISION("light.specular", "", 0, 1, 0.2),
+    DECISION("light.shine", "", 1, 100, 10)};
+
+/* Adds the numbers of the view that this renderer shows to those that the scene offers. */
+static void offer_view(observed *s)
+{
+    decision_set *set = &s->decisions;
+    const cameras *l = &s->cameras;
+    const int lit = l->mode != SOFTRAS_ALPHA && l->shading == CAMERAS_LIGHT;
+    const uint32_t shown = s->observe                    ? 0
+                           : !lit                        ? VIEW_LIGHT
+                           : l->renderer == CAMERAS_DIBR ? VIEW_NUMBERS
+                                                         : VIEW_SPECULAR;
+    decision *all = ds_memory_take(&s->env.kit.memory, set->offers + VIEW_NUMBERS, sizeof *all);
+    s->view = set->offers;
+    if (all == NULL) {
+        return; /* the kit reports it */
+    }
+    memcpy(all, set->offered, set->offers * sizeof *all);
+    for (uint32_t i = 0; i < shown; i++) {
+        decision *d = &all[set->offers + i];
+        const double at = l->view[i];
+        *d = view_decisions[i];
+        if (i == VIEW_CAMERA) {
+            d->lower *= at;
+            d->upper *= at;
+            d->start *= at;
+        } else if (i < VIEW_LIGHT) {
+            d->lower = fmax(at + d->lower, i == VIEW_CAMERA + 1 ? -89 : -HUGE_VAL);
+            d->upper = fmin(at + d->upper, i == VIEW_CAMERA + 1 ? 89 : HUGE_VAL);
+            d->start = fmin(at + d->start, d->upper);
+        }
+        set->truth[set->offers + i] = at;
+    }
+    set->offered = all;
+    set->offers += shown;
+}
+
 void observed_ready(observed *s, ds_param_reader *in)
 {
     ds_env_kit *kit = &s->env.kit;
+    offer_view(s);
     if (in->status == DS_OK) {
         decision_pick(&s->decisions, in);
         decision_identify(&s->decisions, &s->error);
+    }
+    for (uint64_t i = 0; i < s->decisions.n; i++) {
+        s->view_varies |= s->decisions.at[i] >= s->view;
     }
     kit->n = s->decisions.n;
     kit->cost = s->steps;
@@ -83,10 +130,25 @@ static ds_status going_on(const observed *s)
     return s->env.kit.host->should_stop(s->env.kit.host) != 0 ? DS_STOPPED : DS_OK;
 }
 
+/* The view of the episode: numbers that are not offered stay. */
+static void set_view(const observed *s)
+{
+    double view[VIEW_NUMBERS];
+    memcpy(view, s->cameras.view, sizeof view);
+    memcpy(view, s->value + s->view, (s->decisions.offers - s->view) * sizeof *view);
+    frames_view(s->env.comparison.images, view); /* an unusable camera sees nothing */
+}
+
+/* Room for derivatives by the view; not all of it need be offered. */
+typedef double view_numbers[VIEW_NUMBERS];
+
 /* Simulates with s->value; *bad: -1, or the step that diverged. */
 static ds_status run(observed *s, int64_t *bad)
 {
     ds_status status = DS_OK;
+    if (s->view_varies) {
+        set_view(s);
+    }
     *bad = s->task->launch(s, s->value);
     for (uint64_t k = 0; *bad < 0 && status == DS_OK && k < s->states; k++) {
         s->task->place(s, s->compared[k], s->points);
@@ -116,7 +178,11 @@ static ds_status reverse(observed *s, const double *r_bar, double *x_bar)
     const size_t n = 3 * (size_t)s->subject.mesh.vertices;
     double bar[OBSERVED_NUMBERS] = {0};
     ds_status status = DS_OK;
+    view_numbers view_bar = {0};
     int finite = 1;
+    if (s->view_varies) {
+        frames_view_derivatives(w->images, view_bar, NULL);
+    }
     memset(s->value_bar, 0, sizeof s->value_bar);
     s->w_bar = x_bar + s->decisions.n;
     memset(s->w_bar, 0, s->env.kit.hybrid.variables * sizeof *s->w_bar);
@@ -131,6 +197,10 @@ static ds_status reverse(observed *s, const double *r_bar, double *x_bar)
         finite = s->task->back(s, k > 0 ? s->compared[k - 1] : 0, t, bar, s->value_bar);
     }
     s->task->start_bar(s, bar, s->value_bar);
+    if (s->view_varies) {
+        memcpy(s->value_bar + s->view, view_bar, (s->decisions.offers - s->view) * sizeof *view_bar);
+        frames_view_derivatives(w->images, NULL, NULL);
+    }
     decision_gather(&s->decisions, s->value, s->value_bar, x_bar);
     if (!finite) {
         x_bar[0] = NAN; /* makes the kit report a bad gradient */
@@ -160,6 +230,11 @@ static ds_status observed_forward(void *self, ds_eval *io, const double *v, doub
     int finite = 1;
     decision_spread(&s->decisions, s->value, v, value_dot);
     s->w_dot = v + s->decisions.n;
+    view_numbers view_dot = {0};
+    if (s->view_varies) {
+        memcpy(view_dot, value_dot + s->view, (s->decisions.offers - s->view) * sizeof *view_dot);
+        frames_view_derivatives(w->images, NULL, view_dot);
+    }
     s->task->start_dot(s, value_dot, dot);
     for (uint64_t k = 0; status == DS_OK && finite && k < s->states; k++) {
         const uint64_t t = s->compared[k];
@@ -169,6 +244,9 @@ static ds_status observed_forward(void *self, ds_eval *io, const double *v, doub
         status = going_on(s);
         status =
             status != DS_OK ? status : comparison_tangent(w, k, s->points, s->points_bar, out + k * w->size);
+    }
+    if (s->view_varies) {
+        frames_view_derivatives(w->images, NULL, NULL);
     }
     io->cost_steps += 2 * s->steps;
     if (!finite) {

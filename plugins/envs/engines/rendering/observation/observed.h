@@ -14,6 +14,8 @@
 
 enum { OBSERVED_NUMBERS = 16 }; /* most numbers of a state */
 
+/* After its own decisions each scene offers those of its view: camera.distance, light.elevation, ... */
+
 /* The scene's functions; `self` is the instance. Derivatives by a state are task->numbers doubles. */
 typedef struct observed_task {
     uint32_t numbers;
@@ -59,6 +61,8 @@ typedef struct observed {
     double *goal;                /* the points of the target at the end */
     double value[DECISIONS_MAX], value_bar[DECISIONS_MAX];
     identified error; /* of the last episode */
+    uint32_t view;    /* the first decision of the view */
+    int view_varies;  /* one of them is a variable */
     int is_target;    /* the episode of the target is being simulated */
 
     /* For scenes with hook points: network parameters of the episode, their change for forth(), and where
@@ -72,7 +76,11 @@ void observed_read(observed *s, ds_param_reader *in, const observed_task *task);
 /* Call last in read(): picks the variables, sets sizes and times of the kit. */
 void observed_ready(observed *s, ds_param_reader *in);
 #define OBSERVED_PARAMS(variables_, words_, observe_, size_, camera_, mode_)                                 \
-    DS_TEXT("variables", variables_, "Unknown numbers, one or several of: " words_ ".",                      \
+    DS_TEXT("variables", variables_,                                                                         \
+            "Unknown numbers, one or several of: " words_                                                    \
+            "; where images are compared also camera (distance, "                                            \
+            "elevation, azimuth of the first one) and, unless obs = alpha, light (elevation, azimuth and "   \
+            "shares).",                                                                                      \
             .flags = DS_PARAM_SHAPE),                                                                        \
         DS_INT("seed", "0", 0, 1000000000, "", "Seed of the random part of the start."),                     \
         COMPARISON_PARAMS(observe_, "mean squared distance of the points."),                                 \

@@ -96,6 +96,15 @@ dibr_options dibr_defaults(dibr_mode mode, uint32_t size)
                           .threads = 1};
 }
 
+void dibr_light(dibr *r, const dibr_lighting *l)
+{
+    memcpy(r->o.light, l->light, sizeof r->o.light);
+    r->o.ambient = l->ambient;
+    r->o.diffuse = l->diffuse;
+    r->o.specular = l->specular;
+    r->o.shine = l->shine;
+}
+
 static int dibr_check(const dibr_options *o, char text[RENDER_TEXT])
 {
     const double number[] = {o->background[0], o->background[1], o->background[2], o->light[0], o->light[1],

@@ -46,13 +46,19 @@ typedef struct dibr_options {
 /* Black background, one thread, light from above; ambient 0.5, diffuse 0.5, no specular, shine 1. */
 dibr_options dibr_defaults(dibr_mode mode, uint32_t size);
 
+/* The light of DIBR_PHONG: unit vector towards it, shares, exponent of the shine. */
+typedef struct dibr_lighting {
+    double light[3], ambient, diffuse, specular, shine;
+} dibr_lighting;
+
 /* The surface; what a mode does not use may be NULL. Also used for derivatives, which are added. */
 typedef struct dibr_surface {
-    double *p;         /* vertices x 3, m */
-    double *color;     /* vertices x 3; without texture */
-    double *uv;        /* vertices x 2 */
-    double *texture;   /* height x width x 3, row 0 on top */
-    double *harmonics; /* 9 coefficients */
+    double *p;               /* vertices x 3, m */
+    double *color;           /* vertices x 3; without texture */
+    double *uv;              /* vertices x 2 */
+    double *texture;         /* height x width x 3, row 0 on top */
+    double *harmonics;       /* 9 coefficients */
+    dibr_lighting *lighting; /* derivatives only: the options and dibr_light() set it */
 } dibr_surface;
 
 typedef struct dibr dibr;
@@ -60,6 +66,9 @@ typedef struct dibr dibr;
 /* As softras_create(). */
 dibr *dibr_create(const dibr_options *o, const render_mesh *m, ds_status *status, char text[RENDER_TEXT]);
 void dibr_destroy(dibr *r);
+
+/* Replaces the light of the options for the following images; all numbers must be finite, the shine >= 0. */
+void dibr_light(dibr *r, const dibr_lighting *l);
 
 /* Draws image[size][size][4], as softras_draw(). The surface must not change until the derivatives are taken.
  */
@@ -73,6 +82,7 @@ ds_status dibr_adjoint(dibr *r, const double *image_bar, const dibr_surface *bar
 typedef struct dibr_dot {
     const double *p, *color, *uv, *texture, *harmonics;
     const camera_pose *camera;
+    const dibr_lighting *lighting;
 } dibr_dot;
 
 /* image_dot = J v: the change of the last image along a direction, with the same rules. Returns DS_E_STATE

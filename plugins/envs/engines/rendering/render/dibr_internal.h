@@ -16,13 +16,13 @@ void dibr_shade(const dibr_options *o, const dibr_surface *s, const double eye[3
                 double rgb[3]);
 
 /* *a_bar += and the texture and harmonics of *bar +=, eye_bar += (NULL: not wanted) the derivatives, from the
- * derivatives g by the colour. */
+ * derivatives g by the colour. Also the lighting of *bar. */
 void dibr_shade_adjoint(const dibr_options *o, const dibr_surface *s, const double eye[3],
                         const dibr_attributes *a, const double g[3], dibr_attributes *a_bar,
                         const dibr_surface *bar, double eye_bar[3]);
 
 /* *rgb_dot = the change of the colour along the changes of the attributes, the eye, and the texture and
- * harmonics of *dot (NULL: unchanged). */
+ * harmonics of *dot (NULL: unchanged), and its lighting. */
 void dibr_shade_tangent(const dibr_options *o, const dibr_surface *s, const double eye[3],
                         const dibr_attributes *a, const dibr_attributes *a_dot, const dibr_dot *dot,
                         const double eye_dot[3], double rgb_dot[3]);

@@ -167,9 +167,21 @@ void dibr_shade(const dibr_options *o, const dibr_surface *s, const double eye[3
     }
 }
 
+/* Derivatives by the shares of the light and the exponent of the shine. */
+static void add_shares(const dibr_options *o, const directions *d, double diffuse_bar, double specular_bar,
+                       dibr_lighting *bar)
+{
+    const double shine = fmax(d->shine, 1e-5), gloss = pow(shine, o->shine);
+    bar->ambient += diffuse_bar;
+    bar->diffuse += diffuse_bar * fmax(d->towards, 0);
+    bar->specular += specular_bar * gloss;
+    bar->shine += specular_bar * o->specular * gloss * log(shine);
+}
+
 /* From the derivatives by diffuse and specular light to the derivatives by normal, position and eye. */
 static void phong_adjoint(const dibr_options *o, const directions *d, double diffuse_bar, double specular_bar,
-                          double n_bar[3], dibr_attributes *a_bar, double eye_bar[3])
+                          double n_bar[3], dibr_attributes *a_bar, double eye_bar[3],
+                          dibr_lighting *lighting_bar)
 {
     double towards_bar = d->towards > 0 ? diffuse_bar * o->diffuse : 0, shine_bar = 0, e_bar[3] = {0},
            v_bar[3];
@@ -181,6 +193,11 @@ static void phong_adjoint(const dibr_options *o, const directions *d, double dif
     vec3_add(n_bar, 2 * d->towards * shine_bar, d->e);
     towards_bar += 2 * shine_bar * vec3_dot(d->n, d->e);
     vec3_add(n_bar, towards_bar, o->light);
+    if (lighting_bar) {
+        vec3_add(lighting_bar->light, towards_bar, d->n);
+        vec3_add(lighting_bar->light, -shine_bar, d->e); /* r = 2 towards n - l */
+        add_shares(o, d, diffuse_bar, specular_bar, lighting_bar);
+    }
     if (d->e_length > 0) {
         vec3_unit_adjoint(d->e, d->e_length, e_bar, v_bar);
         vec3_add(a_bar->position, -1, v_bar);
@@ -215,7 +232,7 @@ void dibr_shade_adjoint(const dibr_options *o, const dibr_surface *s, const doub
             gloss_bar += in;
             t_bar[k] = in * lighting;
         }
-        phong_adjoint(o, &d, light_bar, gloss_bar, n_bar, a_bar, eye_bar);
+        phong_adjoint(o, &d, light_bar, gloss_bar, n_bar, a_bar, eye_bar, bar->lighting);
         add_normal(&d, n_bar, a_bar);
     } else if (o->mode == DIBR_HARMONICS) {
         const directions d = directions_of(o, eye, a);
@@ -271,6 +288,21 @@ static void normal_tangent(const directions *d, const dibr_attributes *a_dot, do
     }
 }
 
+/* The change of diffuse and specular light along a change of the lighting. */
+static void lighting_tangent(const dibr_options *o, const directions *d, const dibr_lighting *dot,
+                             double *diffuse_dot, double *specular_dot)
+{
+    for (int of = 0; of < 2; of++) { /* the rows of the adjoint */
+        double n_bar[3] = {0}, sum = 0;
+        dibr_attributes ignored = {.uv = {0}};
+        dibr_lighting by = {.ambient = 0};
+        phong_adjoint(o, d, of == 0, of == 1, n_bar, &ignored, NULL, &by);
+        sum += vec3_dot(by.light, dot->light) + by.ambient * dot->ambient + by.diffuse * dot->diffuse +
+               by.specular * dot->specular + by.shine * dot->shine;
+        *(of == 0 ? diffuse_dot : specular_dot) += sum;
+    }
+}
+
 /* The changes of diffuse and specular light. */
 static void phong_tangent(const dibr_options *o, const directions *d, const dibr_attributes *a_dot,
                           const double eye_dot[3], double *diffuse_dot, double *specular_dot)
@@ -316,6 +348,9 @@ void dibr_shade_tangent(const dibr_options *o, const dibr_surface *s, const doub
         const double lighting = diffuse(o, &d), gloss = specular(o, &d);
         double light_dot, gloss_dot;
         phong_tangent(o, &d, a_dot, eye_dot, &light_dot, &gloss_dot);
+        if (dot->lighting) {
+            lighting_tangent(o, &d, dot->lighting, &light_dot, &gloss_dot);
+        }
         for (int k = 0; k < 3; k++) {
             const double c = lighting * t[k] + gloss;
             rgb_dot[k] = c > 0 && c < 1 ? light_dot * t[k] + lighting * rgb_dot[k] + gloss_dot : 0;

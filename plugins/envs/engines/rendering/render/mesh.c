@@ -146,3 +146,42 @@ void light_faces_tangent(const light *l, const render_mesh *m, const double *p, 
         }
     }
 }
+
+/* Derivatives of the shade of a face by the light. */
+static light shade_by_light(const light *l, const facing *f)
+{
+    light by = {.ambient = 1};
+    if (lit(l, f)) {
+        by.directional = vec3_dot(f->n, l->direction);
+        vec3_add(by.direction, l->directional, f->n);
+    }
+    return by;
+}
+
+void light_adjoint(const light *l, const render_mesh *m, const double *p, const double *texture,
+                   size_t texture_stride, const double *color_bar, light *bar)
+{
+    for (size_t i = 0; i < m->faces; i++) {
+        const double *g = color_bar + 3 * i;
+        if (g[0] != 0 || g[1] != 0 || g[2] != 0) {
+            const facing f = facing_of(m, i, p);
+            const light by = shade_by_light(l, &f);
+            const double shade_bar = vec3_dot(g, texture + i * texture_stride);
+            bar->ambient += shade_bar * by.ambient;
+            bar->directional += shade_bar * by.directional;
+            vec3_add(bar->direction, shade_bar, by.direction);
+        }
+    }
+}
+
+void light_tangent(const light *l, const render_mesh *m, const double *p, const double *texture,
+                   size_t texture_stride, const light *dot, double *color_dot)
+{
+    for (size_t i = 0; i < m->faces; i++) {
+        const facing f = facing_of(m, i, p);
+        const light by = shade_by_light(l, &f);
+        vec3_add(color_dot + 3 * i,
+                 dot->ambient + by.directional * dot->directional + vec3_dot(by.direction, dot->direction),
+                 texture + i * texture_stride);
+    }
+}

@@ -66,4 +66,10 @@ void light_faces_tangent(const light *l, const render_mesh *m, const double *p, 
                          size_t texture_stride, const double *p_dot, const double *texture_dot,
                          double *color_dot);
 
+/* *bar += the derivatives by the light; color_dot += the change of the colours along a change of it. */
+void light_adjoint(const light *l, const render_mesh *m, const double *p, const double *texture,
+                   size_t texture_stride, const double *color_bar, light *bar);
+void light_tangent(const light *l, const render_mesh *m, const double *p, const double *texture,
+                   size_t texture_stride, const light *dot, double *color_dot);
+
 #endif

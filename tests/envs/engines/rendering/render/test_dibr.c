@@ -14,6 +14,7 @@ typedef struct cube {
     camera c;
     dibr_surface s, bar;
     camera_pose camera_bar;
+    dibr_lighting lighting, lighting_bar;
     double p[3 * CORNERS], color[3 * CORNERS], uv[2 * CORNERS], texture[3 * WIDTH * HEIGHT], harmonics[9];
     double p_bar[3 * CORNERS], color_bar[3 * CORNERS], uv_bar[2 * CORNERS], texture_bar[3 * WIDTH * HEIGHT];
     double harmonics_bar[9], image[PIXELS], weight[PIXELS];
@@ -58,8 +59,14 @@ static void cube_open(cube *t, dibr_mode mode, int textured, uint64_t key)
     fill(&r, t->texture, 3 * WIDTH * HEIGHT, 0.1, 0.6);
     fill(&r, t->harmonics, 9, -0.5, 1);
     fill(&r, t->weight, PIXELS, -1, 1);
-    t->s = (dibr_surface){t->p, t->color, t->uv, t->texture, t->harmonics};
-    t->bar = (dibr_surface){t->p_bar, t->color_bar, t->uv_bar, t->texture_bar, t->harmonics_bar};
+    t->s = (dibr_surface){t->p, t->color, t->uv, t->texture, t->harmonics, NULL};
+    t->bar =
+        (dibr_surface){t->p_bar, t->color_bar, t->uv_bar, t->texture_bar, t->harmonics_bar, &t->lighting_bar};
+    t->lighting = (dibr_lighting){.light = {t->o.light[0], t->o.light[1], t->o.light[2]},
+                                  .ambient = t->o.ambient,
+                                  .diffuse = t->o.diffuse,
+                                  .specular = t->o.specular,
+                                  .shine = t->o.shine};
     t->r = open(&t->o, &(render_mesh){CORNERS, SIDES, cube_face});
 }
 
@@ -205,6 +212,7 @@ static void bands(void **state)
 static double weighted_sum(void *context)
 {
     cube *t = context;
+    dibr_light(t->r, &t->lighting);
     assert_int_equal(dibr_draw(t->r, &t->c, &t->s, t->image, NULL), DS_OK);
     return dot(PIXELS, t->weight, t->image);
 }
@@ -235,6 +243,10 @@ static void against_differences(void **state)
         if (t.o.mode == DIBR_HARMONICS) {
             kinks += differences(9, t.harmonics, t.harmonics_bar, 1e-4, 1e-8, weighted_sum, &t);
         }
+        if (t.o.mode == DIBR_PHONG) {
+            kinks += differences(7, (double *)&t.lighting, (double *)&t.lighting_bar, 1e-5, 1e-7,
+                                 weighted_sum, &t);
+        }
         dibr_destroy(t.r);
     }
     assert_true(kinks < 8);
@@ -245,10 +257,11 @@ typedef struct way {
     struct {
         double *at, *bar;
         size_t n;
-    } part[6];
-    double dot[3 * CORNERS + 3 * CORNERS + 2 * CORNERS + 3 * WIDTH * HEIGHT + 9 + 10];
+    } part[7];
+    double dot[3 * CORNERS + 3 * CORNERS + 2 * CORNERS + 3 * WIDTH * HEIGHT + 9 + 10 + 7];
     dibr_dot along;
     camera_pose camera;
+    dibr_lighting lighting;
 } way;
 
 static void way_open(way *d, cube *t, uint64_t key)
@@ -260,21 +273,23 @@ static void way_open(way *d, cube *t, uint64_t key)
                         {t->uv, t->uv_bar, 2 * CORNERS},
                         {t->texture, t->texture_bar, 3 * WIDTH * HEIGHT},
                         {t->harmonics, t->harmonics_bar, 9},
-                        {pose_numbers(&t->c.pose), pose_numbers(&t->camera_bar), 10}}};
+                        {pose_numbers(&t->c.pose), pose_numbers(&t->camera_bar), 10},
+                        {(double *)&t->lighting, (double *)&t->lighting_bar, 7}}};
     fill(&r, d->dot, sizeof d->dot / sizeof *d->dot, -1, 1);
     double *at = d->dot;
     for (int k = 0; k < 5; at += d->part[k++].n) {
         of[k] = at;
     }
     memcpy(pose_numbers(&d->camera), at, 10 * sizeof *at);
-    d->along = (dibr_dot){of[0], of[1], of[2], of[3], of[4], &d->camera};
+    memcpy(&d->lighting, at + 10, 7 * sizeof *at);
+    d->along = (dibr_dot){of[0], of[1], of[2], of[3], of[4], &d->camera, &d->lighting};
 }
 
 /* Moves the numbers by h along the direction. */
 static void way_go(const way *d, double h)
 {
     const double *dot = d->dot;
-    for (int k = 0; k < 6; dot += d->part[k++].n) {
+    for (int k = 0; k < 7; dot += d->part[k++].n) {
         for (size_t i = 0; i < d->part[k].n; i++) {
             d->part[k].at[i] += h * dot[i];
         }
@@ -298,7 +313,7 @@ static void tangents(void **state)
         way_open(&d, &t, k);
         assert_int_equal(dibr_tangent(t.r, &d.along, image_dot), DS_OK);
         const double *v = d.dot;
-        for (int i = 0; i < 6; v += d.part[i++].n) {
+        for (int i = 0; i < 7; v += d.part[i++].n) {
             along += dot(d.part[i].n, v, d.part[i].bar);
         }
         assert_near(dot(PIXELS, t.weight, image_dot) / along, 1, 1e-9);
