@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy_read.c - arrays of numbers from .npy files and text tables; every malformed input gives one line with
- * the reason.
- *
- * Format: "NumPy Enhancement Proposal 1" - magic "\x93NUMPY", version, length of the header, and the header:
- * a Python dict literal with the keys descr, fortran_order and shape, then the data. */
+ * the reason. */
 #include "config.h"
 
 #include "config/npy.h"
+
+#include <diffsim/helper/npy_read.h>
 
 #include <float.h>
 #include <math.h>
@@ -40,240 +39,16 @@ void ds_array_free(ds_array *a)
 
 /* ---- .npy ---- */
 
-static const unsigned char npy_magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
-
-typedef struct npy_header {
-    char descr[16];
-    int fortran;
-    uint32_t ndim;
-    uint64_t shape[DS_MAX_DIMENSIONS];
-} npy_header;
-
-static int bad_header(const reader *r, const char *why)
-{
-    return ds_fail(r->e, r->status, "%s: not a valid .npy file: %s", r->name, why);
-}
-
-/* Is the next byte one of `set`? */
-static int next_is(const reader *r, const char *set)
-{
-    return r->at < r->len && r->p[r->at] != '\0' && strchr(set, r->p[r->at]) != NULL;
-}
-
-static void skip_blanks(reader *r)
-{
-    while (next_is(r, " \t\n")) {
-        r->at++;
-    }
-}
-
-/* Takes `word` if it comes next, after blanks. */
-static int take(reader *r, const char *word)
-{
-    skip_blanks(r);
-    size_t n = strlen(word);
-    int there = r->len - r->at >= n && memcmp(r->p + r->at, word, n) == 0;
-    r->at += there ? n : 0;
-    return there;
-}
-
-/* Takes a quoted string without escapes, shorter than `room`. Returns 0 or -1. */
-static int take_string(reader *r, char *out, size_t room)
-{
-    skip_blanks(r);
-    if (!next_is(r, "'\"")) {
-        return -1;
-    }
-    unsigned char quote = r->p[r->at++];
-    size_t n = 0;
-    for (; r->at < r->len && r->p[r->at] != quote; r->at++) {
-        unsigned char c = r->p[r->at];
-        if (c < 0x20 || c > 0x7e || c == '\\' || n + 1 >= room) {
-            return -1;
-        }
-        out[n++] = (char)c;
-    }
-    out[n] = '\0';
-    return r->at++ < r->len ? 0 : -1;
-}
-
-/* "(3, 4)", "(3,)" or "()". */
-static int take_shape(reader *r, npy_header *h)
-{
-    if (!take(r, "(")) {
-        return bad_header(r, "'shape' is not a tuple");
-    }
-    while (!take(r, ")")) {
-        if (h->ndim == DS_MAX_DIMENSIONS) {
-            return bad_header(r, "more than 8 dimensions");
-        }
-        skip_blanks(r);
-        uint64_t v = 0;
-        size_t start = r->at;
-        while (next_is(r, "0123456789")) {
-            if (v > (UINT64_MAX - 9) / 10) {
-                return bad_header(r, "a dimension in 'shape' is out of range");
-            }
-            v = v * 10 + (uint64_t)(r->p[r->at++] - '0');
-        }
-        if (r->at == start) {
-            return bad_header(r, "'shape' holds something other than whole numbers");
-        }
-        h->shape[h->ndim++] = v;
-        if (!take(r, ",")) {
-            return take(r, ")") ? 0 : bad_header(r, "'shape' is not a tuple");
-        }
-    }
-    return 0;
-}
-
-enum { DESCR, ORDER, SHAPE, KEYS };
-
-static int take_value(reader *r, npy_header *h, int key)
-{
-    if (key == SHAPE) {
-        return take_shape(r, h);
-    }
-    if (key == DESCR) {
-        return take_string(r, h->descr, sizeof h->descr) == 0
-                   ? 0
-                   : bad_header(
-                         r, "'descr' is not a simple type; records are not supported, save plain numbers");
-    }
-    h->fortran = take(r, "True");
-    return h->fortran || take(r, "False") ? 0 : bad_header(r, "'fortran_order' is neither True nor False");
-}
-
-/* Takes the dict literal; keys in any order, each exactly once. */
-static int take_dict(reader *r, npy_header *h)
-{
-    static const char *const keys[KEYS] = {"descr", "fortran_order", "shape"};
-    int seen = 0, more = 1;
-    memset(h, 0, sizeof *h);
-    if (!take(r, "{")) {
-        return bad_header(r, "the header is not a dictionary");
-    }
-    while (more && !take(r, "}")) {
-        char word[32];
-        int key = 0;
-        if (take_string(r, word, sizeof word) != 0 || !take(r, ":")) {
-            return bad_header(r, "the header is not a dictionary of quoted keys");
-        }
-        while (key < KEYS && strcmp(word, keys[key]) != 0) {
-            key++;
-        }
-        if (key == KEYS || (seen & 1 << key) != 0) {
-            return ds_fail(r->e, r->status, "%s: not a valid .npy file: key '%s' is %s", r->name, word,
-                           key == KEYS ? "unknown" : "there twice");
-        }
-        seen |= 1 << key;
-        int status = take_value(r, h, key);
-        more = status == 0 && take(r, ",");
-        if (status != 0 || (!more && !take(r, "}"))) {
-            return status != 0 ? status : bad_header(r, "the header is not a dictionary");
-        }
-    }
-    skip_blanks(r);
-    return r->at != r->len           ? bad_header(r, "the header continues after the dictionary")
-           : seen != (1 << KEYS) - 1 ? bad_header(r, "'descr', 'fortran_order' or 'shape' is missing")
-                                     : 0;
-}
-
-/* Converts element i of the data. */
-static double element(const unsigned char *data, char kind, size_t item, uint64_t i)
-{
-    union {
-        double f8;
-        float f4;
-        int64_t i8;
-        int32_t i4;
-    } v;
-    memcpy(&v, data + i * item, item);
-    return kind == 'f' ? (item == 8 ? v.f8 : (double)v.f4) : item == 8 ? (double)v.i8 : (double)v.i4;
-}
-
-/* Compares the header with what we support and with the bytes that follow. */
-static int check_layout(const reader *r, const npy_header *h, size_t bytes, uint64_t max_size, uint64_t *size)
-{
-    const char *d = h->descr;
-    if (d[0] == '>' && d[1] != '\0') {
-        return ds_fail(r->e, r->status,
-                       "%s: its numbers are big-endian ('%s'): save the array with .astype('<f8')", r->name,
-                       d);
-    }
-    if (strcmp(d, "<f8") != 0 && strcmp(d, "<f4") != 0 && strcmp(d, "<i8") != 0 && strcmp(d, "<i4") != 0) {
-        return ds_fail(r->e, r->status,
-                       "%s: elements of type '%s' are not supported (allowed: <f8, <f4, <i8, <i4): save the "
-                       "array with .astype('<f8')",
-                       r->name, d);
-    }
-    if (h->fortran) {
-        return ds_fail(r->e, r->status,
-                       "%s: the array is in Fortran order: save numpy.ascontiguousarray(a) instead", r->name);
-    }
-    uint64_t n = 1;
-    for (uint32_t k = 0; k < h->ndim; k++) {
-        if (h->shape[k] == 0) {
-            return ds_fail(r->e, r->status, "%s: the array is empty (dimension %u is 0)", r->name, k);
-        }
-        if (h->shape[k] > max_size || n > max_size / h->shape[k]) {
-            return ds_fail(r->e, r->status, "%s: the array is too large: at most %llu numbers are read",
-                           r->name, (unsigned long long)max_size);
-        }
-        n *= h->shape[k];
-    }
-    uint64_t item = (uint64_t)(d[2] - '0');
-    if (n > max_size || n > bytes / item || n * item != bytes) {
-        return ds_fail(r->e, r->status,
-                       "%s: the header promises %llu numbers of %llu bytes but %zu bytes follow: the file is "
-                       "damaged or was cut",
-                       r->name, (unsigned long long)n, (unsigned long long)item, bytes);
-    }
-    *size = n;
-    return 0;
-}
-
-/* Reads the header at the beginning of r; *data = start of the elements. */
-static int read_header(const reader *r, npy_header *h, size_t *data)
-{
-    const unsigned char *b = r->p;
-    if (r->len < 10 || memcmp(b, npy_magic, sizeof npy_magic) != 0) {
-        return bad_header(r, r->len < 10 ? "it is shorter than a header" : "the magic bytes are missing");
-    }
-    if ((b[6] != 1 && b[6] != 2) || b[7] != 0) {
-        return ds_fail(r->e, r->status, "%s: .npy format %u.%u is not supported (allowed: 1.0 and 2.0)",
-                       r->name, b[6], b[7]);
-    }
-    size_t start = b[6] == 1 ? 10 : 12;
-    if (r->len < start) {
-        return bad_header(r, "it is shorter than a header");
-    }
-    size_t header = (size_t)b[8] | (size_t)b[9] << 8;
-    if (b[6] == 2) {
-        header |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
-    }
-    if (header > r->len - start) {
-        return bad_header(r, "the file ends inside the header");
-    }
-    reader text = {b + start, header, 0, r->name, r->status, r->e};
-    *data = start + header;
-    return take_dict(&text, h);
-}
-
 static int parse_npy(const void *p, size_t len, const char *name, uint64_t max_size, int gaps, int status,
                      ds_array *out, ds_error *e)
 {
-    const unsigned char *b = p;
-    reader r = {b, len, 0, name, status, e};
-    npy_header h;
+    ds_npy a;
+    char why[DS_NPY_WHY];
     uint64_t size = 0;
-    size_t start = 0;
     memset(out, 0, sizeof *out);
-    max_size = max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size;
-    int rc = read_header(&r, &h, &start);
-    rc = rc != 0 ? rc : check_layout(&r, &h, len - start, max_size, &size);
-    if (rc != 0) {
-        return rc;
+    if (!ds_npy_open(&a, p, len, why) ||
+        (size = ds_npy_numbers(&a, max_size == 0 ? DS_ARRAY_MAX_DEFAULT : max_size, why)) == 0) {
+        return ds_fail(e, status, "%s: %s", name, why);
     }
     double *data = malloc((size_t)size * sizeof *data);
     if (data == NULL) {
@@ -281,7 +56,7 @@ static int parse_npy(const void *p, size_t len, const char *name, uint64_t max_s
                        (unsigned long long)size);
     }
     for (uint64_t i = 0; i < size; i++) {
-        data[i] = element(b + start, h.descr[1], (size_t)(h.descr[2] - '0'), i);
+        data[i] = ds_npy_number(&a, i);
         if (!isfinite(data[i]) && !(gaps && isnan(data[i]))) {
             const char *what = isnan(data[i]) ? "nan" : "infinite";
             free(data);
@@ -289,8 +64,8 @@ static int parse_npy(const void *p, size_t len, const char *name, uint64_t max_s
                            (unsigned long long)i, what);
         }
     }
-    *out = (ds_array){.data = data, .size = size, .ndim = h.ndim};
-    memcpy(out->shape, h.shape, sizeof out->shape);
+    *out = (ds_array){.data = data, .size = size, .ndim = a.ndim};
+    memcpy(out->shape, a.shape, sizeof out->shape);
     return 0;
 }
 
@@ -331,25 +106,22 @@ static char *put_point(char *to, uint32_t c)
 
 int ds_text_parse_npy(const void *p, size_t len, const char *name, int status, char **out, ds_error *e)
 {
-    const unsigned char *b = p;
-    reader r = {b, len, 0, name, status, e};
-    npy_header h;
-    size_t start = 0;
+    ds_npy a;
+    char why[DS_NPY_WHY];
     *out = NULL;
-    int rc = read_header(&r, &h, &start);
-    if (rc != 0) {
-        return rc;
+    if (!ds_npy_open(&a, p, len, why)) {
+        return ds_fail(e, status, "%s: %s", name, why);
     }
-    size_t count = (len - start) / 4;
+    size_t count = a.bytes / 4;
     uint64_t promised = 0;
-    if (strncmp(h.descr, "<U", 2) != 0 || h.ndim != 0 || !ds_parse_seed(h.descr + 2, &promised)) {
+    if (strncmp(a.descr, "<U", 2) != 0 || a.ndim != 0 || !ds_parse_seed(a.descr + 2, &promised)) {
         return ds_fail(e, status, "%s: not a single text ('<U...' of no dimensions)", name);
     }
-    if (promised != count || (len - start) % 4 != 0) {
+    if (promised != count || a.bytes % 4 != 0) {
         return ds_fail(e, status,
                        "%s: the header promises a text of %llu characters but %zu bytes follow: the file is "
                        "damaged or was cut",
-                       name, (unsigned long long)promised, len - start);
+                       name, (unsigned long long)promised, a.bytes);
     }
     char *text = malloc(4 * count + 1), *to = text;
     if (text == NULL) {
@@ -357,7 +129,7 @@ int ds_text_parse_npy(const void *p, size_t len, const char *name, int status, c
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t c;
-        memcpy(&c, b + start + 4 * i, sizeof c);
+        memcpy(&c, a.data + 4 * i, sizeof c);
         if (c == 0) {
             break; /* NumPy pads with zeros */
         }
@@ -385,6 +157,12 @@ typedef struct table {
     uint64_t row_line; /* line of the first row, for messages */
     int comma;         /* a comma without its number yet */
 } table;
+
+/* Is the next byte one of `set`? */
+static int next_is(const reader *r, const char *set)
+{
+    return r->at < r->len && r->p[r->at] != '\0' && strchr(set, r->p[r->at]) != NULL;
+}
 
 static int bad_line(const reader *r, const table *t, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -535,7 +313,7 @@ int ds_array_read(const char *path, uint64_t max_size, int status, ds_array *out
     if (len >= 4 && memcmp(bytes, "PK\3\4", 4) == 0) {
         rc = ds_fail(e, status, "%s: this is an .npz archive: save the one array in a .npy or .txt file",
                      name);
-    } else if ((len >= sizeof npy_magic && memcmp(bytes, npy_magic, sizeof npy_magic) == 0) ||
+    } else if ((len >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) ||
                (dot != NULL && strcmp(dot, ".npy") == 0)) {
         rc = ds_array_parse_npy(bytes, len, name, max_size, status, out, e);
     } else {

@@ -488,7 +488,7 @@ static void describe(model *m, const fmi_description *d, const archive *a)
     static const char *const extensions[] = {DS_EXT_VARIABLES, DS_EXT_CHANNELS, NULL};
     char name[DS_MAX_NAME + 1];
     uint32_t sum = 2166136261u; /* FNV-1a: a changed file is another version */
-    for (size_t i = 0; i < a->size; i++) {
+    for (size_t i = 0; i < a->zip.bytes; i++) {
         sum = (sum ^ a->data[i]) * 16777619u;
     }
     plain_name(name, d->model, "");

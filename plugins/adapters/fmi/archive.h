@@ -3,13 +3,12 @@
 #ifndef DS_ADAPTERS_FMI_ARCHIVE_H
 #define DS_ADAPTERS_FMI_ARCHIVE_H
 
-#include <stddef.h>
+#include <diffsim/helper/zip_read.h>
 
 /* An archive in memory. */
 typedef struct archive {
     unsigned char *data;
-    size_t size, directory; /* bytes; where the central directory begins */
-    unsigned entries;
+    ds_zip zip;
 } archive;
 
 /* Reads the file and tests the names of all entries: absolute ones, those with "..", links and encrypted
