@@ -124,6 +124,8 @@ env_engine_libs += %D%/engines/physics/cloth/libspringsscene.la
 	%D%/engines/physics/mpm/env/stepwise.h \
 	%D%/engines/physics/mpm/env/terms.c \
 	%D%/engines/physics/mpm/env/terms.h \
+	%D%/engines/physics/mpm/env/variables.c \
+	%D%/engines/physics/mpm/env/variables.h \
 	%D%/engines/physics/mpm/fast/engine.c \
 	%D%/engines/physics/mpm/fast/engine.h \
 	%D%/engines/physics/mpm/fast/engine_internal.h \

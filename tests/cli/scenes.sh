@@ -36,7 +36,7 @@ wrong() {
 line() { # line PATTERN: the first line of the scene that has it, as ":N"
     echo ":$(grep -n "$1" "$scenes/torus.ini" | head -n 1 | cut -d: -f1)"
 }
-wrong "$(line ^youngs)" "unknown key 'yougs_modulus' in [material plasticine]: expected one of law, density, youngs_modulus" \
+wrong "$(line ^youngs)" "unknown key 'yougs_modulus' in [material plasticine]: expected one of law, youngs_modulus, poisson_ratio" \
     's/^youngs/yougs/'
 wrong "$(line ^youngs)" "did you mean 'youngs_modulus'?" 's/^youngs/yougs/'
 wrong "$(line ^youngs)" "youngs_modulus = -3 is out of range: use a value from 1 to 1e+09" 's/^youngs_modulus.*/youngs_modulus = -3/'
@@ -60,7 +60,12 @@ wrong "$(line ^speed)" "expected KEY = VALUE" 's/^speed.*/speed/'
 wrong "$(line ^speed)" "key 'friction' again" 's/^speed.*/friction = 1/'
 wrong "$(line ^speed)" "line of more than 190 bytes" "s/^speed.*/speed = $(printf '%0200d' 1)/"
 wrong "$(line ^.actions)" "section [body slab] again" 's/^\[actions/[body slab/'
-wrong "$(line ^gravity)" "cannot be a variable" 's/^gravity.*/ground_friction = variable 1..2/; s/^ground_friction = 100//'
+wrong "$(line ^count)" "count cannot be a variable: give a number (variables can be: gravity, ground_friction" 's/^count.*/count = variable 1..2/'
+wrong "$(line ^lower)" "lower cannot be a variable: give a number (variables can be: gravity, ground_friction" 's/^lower.*/lower = variable 1..2/'
+wrong "$(line ^ground)" "must stay above 0 and below 10" 's/^ground_friction.*/ground_friction = variable 1..20/'
+wrong "$(line ^center)" "the body reaches from 0.35 to 1.05 along x" 's/^center.*/center = variable 0.5..0.9 0.05 0.5 start 0.5/'
+wrong "$(line ^center)" "the word 'variable' comes first, then 3 ranges or numbers" 's/^center.*/center = 0.5 0.05 variable 0.4..0.5/'
+wrong "" "no tool moves, and no number is a variable" '/^\[tool/,/^speed/d'
 wrong ":1" "a key before the first section" '1s/.*/gravity = 1/'
 wrong ":1" "a control character" '1s/.*/\x02/'
 
@@ -85,6 +90,191 @@ good "gradients by actions and constants, in contact" eval --env particles --set
     --set env.segments=2 --set "env.tool_start=0.5 0.24 0.5 1 0 0 0" --x 0.1,-0.8,0.1,0.2,-0.5,-0.1,3.6,60 --gradient --fd
 has "gradient agrees with differences in 8 of 8 components" "they agree with differences"
 has "dough.youngs_modulus [log10 Pa]" "variables have the names of the file"
+
+# Every kind of number that can be a variable, and every shape and rotation of a tool.
+cat > vary.ini << 'END'
+[scene]
+gravity = variable 0 -1.5..-0.5 -0.2..0.2 start -1.1 0.05
+ground_friction = variable 0.2..2 log
+softness = variable 300..1000 log
+[material dough]
+youngs_modulus = variable 2000..8000 log
+poisson_ratio = variable 0.1..0.35
+yield_stress = variable 20..200 log
+density = variable 0.5..2 log
+[material gum]
+law = elastic
+shear_modulus = variable 500..2000 log
+density = variable 0.5..2
+[material syrup]
+law = fluid
+bulk_modulus = variable 500..2000 log
+viscosity = variable 0.05..2 log
+density = 1.2
+[body lump]
+shape = box
+material = dough
+center = variable 0.48..0.52 0.06 0.48..0.52
+size = 0.2 0.12 0.2
+rotation = variable 0.9..1 0 -0.2..0.2 0
+velocity = variable -0.3..0.3
+count = 2000
+[body blob]
+shape = sphere
+material = gum
+center = 0.75 0.08 0.5
+radius = 0.06
+velocity = variable -1..0 0 0
+count = 800
+[body pool]
+shape = box
+material = syrup
+center = variable 0.2 0.06 0.45..0.55
+size = 0.2 0.1 0.2
+count = 2000
+[tool ball]
+shape = sphere
+radius = variable 0.05..0.07
+friction = variable 0.3..1
+position = variable 0.45..0.55 0.17..0.19 0.5
+speed = 0.01
+[tool wall]
+shape = box
+size = variable 0.02..0.03 0.1 0.2
+position = variable 0.63..0.65 0.05 0.5
+rotation = variable 1 0 0 -0.2..0.2
+move = none
+[tool can]
+shape = cylinder
+radius = variable 0.04..0.05
+height = variable 0.05..0.06
+position = variable 0.2 0.12..0.14 0.5
+friction = variable 0.1..0.5
+speed = 0.01
+[actions]
+segments = 2
+steps = 6
+[loss near]
+term = center
+body = lump
+tool = ball
+weight = 0.5
+[loss far]
+term = center
+body = blob
+position = 0.6 0.05 0.5
+[loss wet]
+term = center
+body = pool
+position = 0.3 0.05 0.6
+[target lump]
+shift = 0.05 0 0
+END
+cat > shapes.ini << 'END'
+[material dough]
+youngs_modulus = 3000
+[body slab]
+shape = box
+material = dough
+center = 0.5 0.06 0.5
+size = 0.7 0.1 0.5
+count = 6000
+[tool pin]
+inside = yes
+shape = rolling_pin
+radius = variable 0.02..0.03
+length = variable 0.1..0.2
+position = variable 0.3 0.12..0.13 0.5
+rotation = variable 0.6..0.8 0.6..0.8 0 0
+speed = 0.1
+[tool sticks]
+inside = yes
+shape = chopsticks
+radius = variable 0.015..0.02
+length = variable 0.1..0.2
+gap = variable 0.06..0.08
+min_gap = 0.03
+position = variable 0.45 0.16..0.18 0.5
+rotation = variable 0.9..1 -0.2..0.2 -0.2..0.2 -0.2..0.2
+speed = 0.01
+[tool pen]
+inside = yes
+shape = capsule
+radius = variable 0.02..0.03
+length = variable 0.03..0.05
+position = 0.6 0.13 0.5
+rotation = variable 0.9 0.3..0.5 0 0
+move = pose
+speed = 0.02
+[tool ring]
+inside = yes
+shape = torus
+radius = variable 0.04..0.06
+tube = variable 0.02..0.03
+position = 0.72 0.11 0.35
+friction = variable 0.1..0.9
+speed = 0.01
+[tool spoon]
+inside = yes
+shape = ladle
+radius = variable 0.05..0.06
+thickness = variable 0.03..0.04
+position = variable 0.75 0.15..0.16 0.6
+move = pose
+speed = 0.01
+[tool brick]
+inside = yes
+shape = box
+size = variable 0.05..0.08 0.04..0.05 0.04..0.06
+position = 0.5 0.12 0.3
+rotation = variable 0.9 -0.2..0.2 -0.2..0.2 -0.2..0.2
+move = pose
+speed = 0.01
+[tool can]
+inside = yes
+shape = cylinder
+radius = variable 0.04..0.05
+height = variable 0.05..0.06
+position = 0.35 0.12 0.7
+rotation = variable 0.9 -0.2..0.2 -0.2..0.2 -0.2..0.2
+move = pose
+speed = 0.01
+[actions]
+segments = 1
+steps = 3
+[target slab]
+shift = 0.05 0 0
+END
+cat > throw.ini << 'END'
+[material gum]
+law = elastic
+shear_modulus = variable 500..2000 log
+[body ball]
+shape = sphere
+material = gum
+center = variable 0.2..0.3 0.3..0.4 0.5
+radius = 0.06
+velocity = variable 0..2 0..3 -1..1
+count = 1000
+[actions]
+steps = 10
+[loss near]
+term = center
+position = 0.7 0.05 0.5
+END
+# vary SCENE PARTICLES STEPS POINT: no gradient is wrong or missing; kinks are those of the density loss.
+vary() {
+    good "$1.ini: gradients by all numbers, point $4" eval --env particles --set env.scene="$1.ini" --set env.preset=small \
+        --set env.particles="$2" --set env.steps="$3" --x "random:$4" --gradient --fd
+    grep -q "^verdict *gradient agrees with differences in [0-9]* of [0-9]* components\(, kinks in [1-4]\)\{0,1\}$" out
+    result $? "they agree with differences"
+}
+vary vary 200 3 1
+vary throw 200 10 1
+for point in $(all 2 3 4 5 6); do
+    vary vary 400 4 "$point"
+    vary shapes 400 3 "$point"
+done
 
 printf '[scene]\ninclude = torus.ini\n[material plasticine]\nyield_stress = 60\n' > more.ini
 cp "$scenes/torus.ini" torus.ini

@@ -8,6 +8,7 @@
 #include <ini.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ struct scene_section {
 struct scene_file {
     char error[SCENE_ERROR];
     bool failed;
+    const char *variables; /* NULL, or what can be a variable */
     uint32_t n_files;
     char *path[FILES];
     size_t count, room;
@@ -640,12 +642,30 @@ scene_quantity scene_quantity_of(scene_file *f, const scene_section *s, const ch
     return q;
 }
 
+static void refuse_variable(scene_file *f, const scene_section *s, const char *key)
+{
+    scene_fail(f, s, key, "%s cannot be a variable: give a number%s%s%s", key,
+               f->variables ? " (variables can be: " : "", f->variables ? f->variables : "",
+               f->variables ? ")" : "");
+}
+
+bool scene_varies(scene_file *f, const scene_section *s, const char *key)
+{
+    const entry *e = ask(f, s, key);
+    return e && strncmp(e->value, "variable", 8) == 0;
+}
+
+void scene_variables(scene_file *f, const char *list)
+{
+    f->variables = list;
+}
+
 double scene_number(scene_file *f, const scene_section *s, const char *key, double low, double high,
                     double otherwise)
 {
     scene_quantity q = scene_quantity_of(f, s, key, low, high, otherwise);
     if (q.variable) {
-        scene_fail(f, s, key, "%s cannot be a variable: give a number", key);
+        refuse_variable(f, s, key);
     }
     return q.value;
 }
@@ -669,11 +689,19 @@ bool scene_numbers(scene_file *f, const scene_section *s, const char *key, size_
     if (!e) {
         return false;
     }
+    if (scene_varies(f, s, key)) {
+        refuse_variable(f, s, key);
+        return true;
+    }
     const char *at = e->value;
     for (skip_blanks(&at); *at != '\0'; skip_blanks(&at)) {
         double v;
         if (!number_at(&at, &v) || (*at != '\0' && !blank(*at) && *at != ',')) {
-            scene_fail(f, s, key, "%s = %.60s: expected %zu numbers", key, e->value, n);
+            scene_fail(f, s, key,
+                       strstr(e->value, "variable")
+                           ? "%s = %.60s: the word 'variable' comes first, then %zu ranges or numbers"
+                           : "%s = %.60s: expected %zu numbers",
+                       key, e->value, n);
             return true;
         }
         if (!in_range(f, s, key, v, low, high)) {
@@ -720,21 +748,49 @@ size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t
     return count;
 }
 
-/* "variable 0..1 0..2 [log] [start 0 1] [truth 0 1] [random R]", after the first word; false otherwise. */
+/* Reads one value for all variables of q, or one for each; `offset`: of the member in scene_quantity. */
+static bool values_at(const char **at, size_t n, scene_quantity *q, size_t offset)
+{
+    double v[SCENE_MOST_QUANTITIES];
+    size_t count = 0, variables = 0;
+    for (skip_blanks(at); count < n && number_at(at, &v[count]); skip_blanks(at)) {
+        count++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (q[i].variable) {
+            const size_t k = count == 1 ? 0 : variables;
+            if (k < count) {
+                memcpy((char *)&q[i] + offset, &v[k], sizeof *v);
+            }
+            variables++;
+        }
+    }
+    return count == variables || count == 1;
+}
+
+/* "variable 0..1 0.5 0..2 [log] [start 0 1] [truth 0 1] [random R]", after the first word; else false. */
 static bool variables_at(const char *at, size_t n, scene_quantity *q)
 {
-    size_t count = 0;
+    size_t count = 0, ranges = 0;
     bool log = false;
     double v, w;
     for (skip_blanks(&at); count < n && number_at(&at, &v); skip_blanks(&at)) {
-        if (strncmp(at, "..", 2) != 0 || (at += 2, !number_at(&at, &w)) || !(v < w)) {
-            return false;
+        q[count].variable = strncmp(at, "..", 2) == 0;
+        q[count].value = q[count].lower = q[count].upper = v;
+        if (q[count].variable) {
+            if (at += 2, !number_at(&at, &w) || !(v < w)) {
+                return false;
+            }
+            q[count].upper = w;
+            ranges++;
         }
-        q[count].lower = v;
-        q[count++].upper = w;
+        count++;
     }
-    if (count != n && count != 1) {
+    if (ranges == 0 || (count != n && count != 1)) {
         return false;
+    }
+    for (size_t i = count; i < n; i++) {
+        q[i] = q[0];
     }
     if (strncmp(at, "log", 3) == 0) {
         log = true;
@@ -742,40 +798,28 @@ static bool variables_at(const char *at, size_t n, scene_quantity *q)
         skip_blanks(&at);
     }
     for (size_t i = 0; i < n; i++) {
-        q[i].lower = q[i < count ? i : 0].lower;
-        q[i].upper = q[i < count ? i : 0].upper;
+        if (!q[i].variable) {
+            continue;
+        }
         if (log && !(q[i].lower > 0.0)) {
             return false;
         }
-        q[i].variable = true;
         q[i].log = log;
         q[i].value = log ? sqrt(q[i].lower * q[i].upper) : 0.5 * (q[i].lower + q[i].upper);
     }
     if (strncmp(at, "start", 5) == 0) {
         at += 5;
-        count = 0;
-        for (skip_blanks(&at); count < n && number_at(&at, &v); skip_blanks(&at)) {
-            q[count++].value = v;
-        }
-        for (size_t i = 0; i < n; i++) {
-            q[i].value = q[count == 1 ? 0 : i].value;
-        }
-        if (count != n && count != 1) {
+        if (!values_at(&at, n, q, offsetof(scene_quantity, value))) {
             return false;
         }
     }
     if (strncmp(at, "truth", 5) == 0) {
         at += 5;
-        count = 0;
-        for (skip_blanks(&at); count < n && number_at(&at, &v); skip_blanks(&at)) {
-            q[count++].truth = v;
-        }
-        if (count != n && count != 1) {
+        if (!values_at(&at, n, q, offsetof(scene_quantity, truth))) {
             return false;
         }
         for (size_t i = 0; i < n; i++) {
-            q[i].truth = q[count == 1 ? 0 : i].truth;
-            if (log && !(q[i].truth > 0.0)) {
+            if (log && q[i].variable && !(q[i].truth > 0.0)) {
                 return false;
             }
         }
@@ -787,7 +831,7 @@ static bool variables_at(const char *at, size_t n, scene_quantity *q)
             return false;
         }
         for (size_t i = 0; i < n; i++) {
-            q[i].random = v;
+            q[i].random = q[i].variable ? v : 0.0;
         }
         skip_blanks(&at);
     }
@@ -799,7 +843,7 @@ static bool variables_at(const char *at, size_t n, scene_quantity *q)
     return *at == '\0';
 }
 
-bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
+bool scene_components(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
                       double high, scene_quantity *out)
 {
     const entry *e = ask(f, s, key);
@@ -835,6 +879,18 @@ bool scene_quantities(scene_file *f, const scene_section *s, const char *key, si
         }
     }
     return true;
+}
+
+bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
+                      double high, scene_quantity *out)
+{
+    const bool there = scene_components(f, s, key, n, low, high, out);
+    for (size_t i = 1; there && i < n && !f->failed; i++) {
+        if (out[i].variable != out[0].variable) {
+            scene_fail(f, s, key, "%s: give a range for each of the %zu numbers", key, n);
+        }
+    }
+    return there;
 }
 
 const char *scene_text(scene_file *f, const scene_section *s, const char *key, const char *otherwise)

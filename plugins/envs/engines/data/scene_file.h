@@ -74,9 +74,16 @@ bool scene_numbers(scene_file *f, const scene_section *s, const char *key, size_
 /* Up to `most` numbers; returns how many, 0 after a mistake. */
 size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t most, double low,
                   double high, double *out);
-/* n quantities, at most SCENE_MOST_QUANTITIES, that are all numbers or all variables: `key = 1 0 0`, or
- * `key = variable 0..1 0..2 -1..1 [log] [start 0 1 0] [truth 1 0 0] [random WIDTH]`, with one range, start or
- * truth for all of them, or n. `out` holds the values of a missing key; returns whether it was there. */
+/* Is the key there as `variable ...`? */
+bool scene_varies(scene_file *f, const scene_section *s, const char *key);
+/* What can be a variable, for the message about a key that cannot; `list` must stay. */
+void scene_variables(scene_file *f, const char *list);
+/* n quantities, at most SCENE_MOST_QUANTITIES: `key = 1 0 0`, or `key = variable 0..1 0..2 0.5 [log] [start 0
+ * 1] [truth 1 0] [random WIDTH]`, with one range for all of them, or n ranges and numbers, which stay fixed;
+ * one start and truth, or one for each range. `out` holds the values of a missing key; returns whether it was
+ * there. scene_quantities() wants n ranges or n numbers. */
+bool scene_components(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
+                      double high, scene_quantity *out);
 bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
                       double high, scene_quantity *out);
 const char *scene_text(scene_file *f, const scene_section *s, const char *key, const char *otherwise);

@@ -362,7 +362,7 @@ static void test_loss_adjoint(void **state)
         mpm_measure m;
         mpm_particles_make(&w.scene, &w.sim.domain, w.n, 5, w.out);
         fill_target(&o, &w.sim.domain, w.out, w.n);
-        mpm_pose pose = w.scene.tools[0].start, moved, bar = {{0}, {0}, 0};
+        mpm_pose pose = w.scene.tools[0].start, moved, bar = {.gap = 0};
         assert_int_equal(mpm_loss_adjoint(&o, &w.sim, w.in, &pose, 1.0, w.bar, &bar), MPM_OK);
         double dp[8], h = 1e-8, value[2], slope = 0.0;
         random_numbers(dp, 8, 1.0);
@@ -442,8 +442,9 @@ static void test_distances_and_normals(void **state)
     for (uint32_t shape = 0; shape < SHAPES; shape++) {
         mpm_tool tool = tool_of(shape);
         for (int k = 0; k < 60; k++) {
-            mpm_pose pose = random_pose(), pose_bar = {{0}, {0}, 0}, up, down;
-            double x[3], n[3], n_bar[3], x_bar[3] = {0.0}, dx[3], dp[8], xu[3], xd[3], h = 1e-7;
+            mpm_pose pose = random_pose(), pose_bar = {.gap = 0}, up, down;
+            mpm_tool larger = tool, smaller = tool;
+            double x[3], n[3], n_bar[3], x_bar[3] = {0.0}, dx[3], dp[8], ds[3], xu[3], xd[3], h = 1e-7;
             near_surface(&tool, &pose, x);
             random_numbers(dx, 3, 1.0);
             random_numbers(dp, 8, 1.0);
@@ -453,11 +454,14 @@ static void test_distances_and_normals(void **state)
             for (int i = 0; i < 3; i++) {
                 xu[i] = x[i] + h * dx[i];
                 xd[i] = x[i] - h * dx[i];
+                ds[i] = tool.size[i] > 0.0 ? dx[(i + 1) % 3] : 0.0;
+                larger.size[i] += h * ds[i];
+                smaller.size[i] -= h * ds[i];
             }
             mpm_tool_distance_adjoint(&tool, &pose, x, 1.0, &pose_bar, x_bar);
-            double slope = pose_dot(&pose_bar, dp) + dot(x_bar, dx, 3);
+            double slope = pose_dot(&pose_bar, dp) + dot(x_bar, dx, 3) + dot(pose_bar.constants.size, ds, 3);
             double quotient =
-                (mpm_tool_distance(&tool, &up, xu) - mpm_tool_distance(&tool, &down, xd)) / (2 * h);
+                (mpm_tool_distance(&larger, &up, xu) - mpm_tool_distance(&smaller, &down, xd)) / (2 * h);
             mpm_expect(slope, quotient, 1e-6, "shape %u distance", shape);
             /* the gradient of the distance is the normal, up to the length of the quaternion */
             mpm_tool_normal(&tool, &pose, x, n);
@@ -470,10 +474,10 @@ static void test_distances_and_normals(void **state)
             memset(&pose_bar, 0, sizeof pose_bar);
             mpm_tool_normal_adjoint(&tool, &pose, x, n_bar, &pose_bar);
             double nu[3], nd[3];
-            mpm_tool_normal(&tool, &up, x, nu);
-            mpm_tool_normal(&tool, &down, x, nd);
+            mpm_tool_normal(&larger, &up, x, nu);
+            mpm_tool_normal(&smaller, &down, x, nd);
             quotient = (dot(n_bar, nu, 3) - dot(n_bar, nd, 3)) / (2 * h);
-            slope = pose_dot(&pose_bar, dp);
+            slope = pose_dot(&pose_bar, dp) + dot(pose_bar.constants.size, ds, 3);
             mpm_expect(slope, quotient, 1e-4 * fmax(1.0, fabs(slope)), "shape %u normal adjoint", shape);
         }
     }
@@ -527,7 +531,7 @@ static void test_motion_adjoint(void **state)
     for (uint32_t shape = 0; shape < SHAPES; shape++) {
         mpm_tool tool = tool_of(shape);
         for (int k = 0; k < 40; k++) {
-            mpm_pose pose = random_pose(), next, bar = {{0}, {0}, 0}, next_bar, up, down;
+            mpm_pose pose = random_pose(), next, bar = {.gap = 0}, next_bar, up, down;
             mpm_control control, control_bar = {{0.0}}, moved;
             double d[8], dc[7], h = 1e-6, value[2];
             random_numbers(control.value, 7, 0.02);

@@ -416,7 +416,7 @@ static void test_stored_targets(void **state)
 /* Torus with the ring just above the slab, so that it acts from the start; segments = steps. */
 static void open_torus(mpm_episode *e, const mpm_scene *scene, uint32_t steps)
 {
-    static const mpm_pose start = {{0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0};
+    static const mpm_pose start = {.position = {0.5, 0.11, 0.5}, .rotation = {0.0, 0.0, 0.0, 1.0}};
     mpm_episode_spec spec = {.scene = scene,
                              .domain = mpm_domain_make(MPM_PRESET_FULL),
                              .steps = steps,

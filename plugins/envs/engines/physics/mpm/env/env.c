@@ -256,15 +256,6 @@ static void name_tool(const mpm_scene *scene, uint32_t tool, const char *own, ch
     }
 }
 
-static void name_constant(const mpm_variable *v, ds_env_variable *out)
-{
-    static const char *const names[] = {"youngs_modulus", "poisson_ratio", "yield_stress"};
-    const char *unit = v->constant == MPM_POISSON_RATIO ? "" : "Pa";
-    ds_env_variable_put(out->group, "%.20s", v->name);
-    ds_env_variable_put(out->name, "%.20s.%s", v->name, names[v->constant]);
-    ds_env_variable_put(out->unit, v->log ? "log10 %s" : "%s", unit);
-}
-
 /* The tool that variable i moves, and which of its components. */
 static const mpm_tool *tool_of(const mpm_env *env, uint64_t i, uint32_t *c)
 {
@@ -287,10 +278,7 @@ void mpm_env_range(const void *self, uint64_t i, double *lower, double *upper, d
     *upper = limit;
     *start = 0.0;
     if (i >= dim) {
-        const mpm_variable *v = &env->task->variables[i - dim];
-        *lower = v->log ? log10(v->lower) : v->lower;
-        *upper = v->log ? log10(v->upper) : v->upper;
-        *start = v->log ? log10(v->start) : v->start;
+        mpm_variable_range(&env->task->variables[i - dim], lower, upper, start);
     }
 }
 
@@ -299,7 +287,7 @@ void mpm_env_variable(const void *self, uint64_t i, ds_env_variable *out)
     const mpm_env *env = self;
     const mpm_scene *scene = &env->scene;
     if (i >= mpm_episode_dim(&env->episode)) {
-        name_constant(&env->task->variables[i - mpm_episode_dim(&env->episode)], out);
+        mpm_variable_name(&env->task->variables[i - mpm_episode_dim(&env->episode)], out);
         return;
     }
     uint32_t k = 0;
@@ -450,6 +438,15 @@ static uint32_t put_tool(const mpm_tool *tool, const mpm_pose *pose, double out[
     return 1;
 }
 
+/* The size of the shape that a tool is drawn as. It stores half the height of a cylinder. */
+static void tool_size(const mpm_tool *tool, double size[4])
+{
+    size[0] = tool->size[0];
+    size[1] = (tool->shape == MPM_CYLINDER ? 2.0 : 1.0) * tool->size[1];
+    size[2] = tool->size[2];
+    size[3] = 0.0;
+}
+
 static void widen(double box[6], const double x[3], const double margin[3])
 {
     for (int d = 0; d < 3; d++) {
@@ -521,84 +518,15 @@ static void set_box(mpm_env *env)
     s->info.box[1] = s->info.ground; /* nothing below the floor is visible; shadows show what is in the air */
 }
 
-/* ---- variables after the actions: constants of materials, then networks ---- */
+/* ---- variables after the actions: numbers of the scene, then networks ---- */
 
-/* The body whose particles begin with those of the phase. */
-static const mpm_matter *matter_of(const mpm_env *env, uint32_t phase)
+/* Tools are drawn with the sizes of the episode. */
+static void show_sizes(mpm_env *env)
 {
-    uint32_t first = 0, b = 0;
-    for (; b + 1 < env->scene.n_bodies; b++) {
-        const uint32_t count = mpm_body_count(&env->scene, &env->episode.sim.domain, env->particles_asked, b);
-        if (count > 0 && first == env->episode.sim.phases[phase].first) {
-            break;
-        }
-        first += count;
-    }
-    return &env->scene.bodies[b].matter;
-}
-
-static double value_of(const mpm_variable *v, double x)
-{
-    return v->log ? pow(10.0, x) : x;
-}
-
-/* The constants of a material at x, in the order of MPM_YOUNGS_MODULUS ...; returns whether any varies. */
-static bool constants_at(const mpm_env *env, const mpm_matter *matter, const double *x, double out[3])
-{
-    bool varies = false;
-    out[0] = matter->youngs_modulus;
-    out[1] = matter->poisson_ratio;
-    out[2] = matter->yield_stress;
-    for (uint32_t i = 0; matter->own && matter->number > 0 && i < env->task->n_variables; i++) {
-        const mpm_variable *v = &env->task->variables[i];
-        if (v->material == matter->number) {
-            out[v->constant] = value_of(v, x[i]);
-            varies = true;
-        }
-    }
-    return varies;
-}
-
-static void set_constants(mpm_env *env, const double *x)
-{
-    memset(env->constants_bar, 0, sizeof env->constants_bar);
-    for (uint32_t k = 0; k < env->episode.sim.n_phases; k++) {
-        mpm_material *law = &env->episode.sim.phases[k].material;
-        double c[3];
-        if (constants_at(env, matter_of(env, k), x, c)) {
-            const mpm_material made = mpm_material_make(c[0], c[1], c[2]);
-            law->mu = made.mu;
-            law->lambda = made.lambda;
-            law->yield_strain = made.yield_strain;
-            law->bar = env->constants_bar[k];
-        }
-    }
-}
-
-/* Writes the derivatives by the constants: mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 - 2 nu)),
- * yield strain = stress / (2 mu). */
-static void constants_gradient(const mpm_env *env, const double *x, double *grad)
-{
-    memset(grad, 0, env->task->n_variables * sizeof *grad);
-    for (uint32_t k = 0; k < env->episode.sim.n_phases; k++) {
-        const mpm_matter *matter = matter_of(env, k);
-        double c[3], sum[MPM_CONSTANTS] = {0.0};
-        if (!constants_at(env, matter, x, c)) {
-            continue;
-        }
-        for (uint32_t i = 0; i < MPM_PARTS * MPM_CONSTANTS; i++) {
-            sum[i % MPM_CONSTANTS] += env->constants_bar[k][i];
-        }
-        const double e = c[0], nu = c[1], a = 1.0 + nu, b = 1.0 - 2.0 * nu;
-        const double by[3] = {(sum[0] / (2.0 * a)) + sum[1] * nu / (a * b) - sum[2] * c[2] * a / (e * e),
-                              -sum[0] * e / (2.0 * a * a) +
-                                  sum[1] * e * (1.0 + 2.0 * nu * nu) / (a * a * b * b) + sum[2] * c[2] / e,
-                              sum[2] * a / e};
-        for (uint32_t i = 0; i < env->task->n_variables; i++) {
-            const mpm_variable *v = &env->task->variables[i];
-            if (v->material == matter->number) {
-                grad[i] += by[v->constant] * (v->log ? log(10.0) * value_of(v, x[i]) : 1.0);
-            }
+    for (uint32_t t = 0; t < env->scene.n_tools; t++) {
+        if (!env->scene.tools[t].mesh) {
+            tool_size(&env->scene.tools[t],
+                      ds_scene_kit_at(&env->kit.scene, env->scene.n_bodies + (uint64_t)t)->size);
         }
     }
 }
@@ -613,14 +541,15 @@ static ds_status run_scene(mpm_env *env, ds_eval *io, mpm_step_hook *hook)
         return ds_host_fail(env->kit.host, DS_E_ARG, "x must hold %llu finite numbers",
                             (unsigned long long)(own + env->task->n_variables));
     }
-    set_constants(env, io->x + own);
+    mpm_variables_set(&env->variables, io->x + own);
+    show_sizes(env);
     io->n = own;
     ds_status status = mpm_env_episode(&env->episode, env->kit.host, io, hook, env);
     io->n = all;
     if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
         memset(io->grad + own, 0, (all - own) * sizeof *io->grad);
         if (io->outcome == DS_EVAL_OK) {
-            constants_gradient(env, io->x + own, io->grad + own);
+            mpm_variables_gradient(&env->variables, io->x + own, io->grad + own);
         }
     }
     return status;
@@ -673,9 +602,8 @@ static void add_tool(ds_scene_kit *s, const char *name, const mpm_tool *tool)
 {
     static const uint32_t shapes[] = {DS_BODY_SPHERE, DS_BODY_CAPSULE, DS_BODY_CYLINDER, DS_BODY_TORUS,
                                       DS_BODY_BOX,    DS_BODY_CAPSULE, DS_BODY_CAPSULE};
-    /* the tool stores half the height of a cylinder */
-    const double size[4] = {tool->size[0], (tool->shape == MPM_CYLINDER ? 2.0 : 1.0) * tool->size[1],
-                            tool->size[2], 0.0};
+    double size[4];
+    tool_size(tool, size);
     if (tool->mesh) {
         const double edge[4] = {0.0};
         ds_scene_body *body = ds_scene_kit_at(

@@ -6,6 +6,7 @@
 
 #include "engines/physics/mpm/env/episode.h"
 #include "engines/physics/mpm/env/terms.h"
+#include "engines/physics/mpm/env/variables.h"
 #include "engines/physics/mpm/sim/material.h"
 #include "engines/physics/mpm/sim/target.h"
 #include "engines/rendering/observation/comparison.h"
@@ -48,16 +49,6 @@ typedef struct mpm_net {
 
 /* ---- instances ---- */
 
-/* A constant of a material that is a decision variable. Its value, or with `log` the logarithm to base 10, is
- * the variable. */
-enum { MPM_YOUNGS_MODULUS = 0, MPM_POISSON_RATIO = 1, MPM_YIELD_STRESS = 2, MPM_MAX_VARIABLES = 24 };
-typedef struct mpm_variable {
-    uint32_t constant, material; /* its mpm_matter.number */
-    bool log;
-    double lower, upper, start; /* of the value */
-    const char *name;           /* of the material */
-} mpm_variable;
-
 typedef struct mpm_task {
     mpm_scene scene;
     /* Changes the scene for variant 1..5 if more than the target differs; may be NULL. */
@@ -98,11 +89,11 @@ typedef struct mpm_env {
     mpm_episode episode;
     mpm_image image; /* loss = image */
     mpm_terms_run terms;
-    mpm_net net; /* a network in the yield stress, if wired */
-    double constants_bar[MPM_MAX_BODIES][MPM_PARTS * MPM_CONSTANTS]; /* of the phases */
-    uint32_t particles_asked;                                        /* parameter `particles` */
-    uint32_t observed_asked;                                         /* parameter `observed` */
-    bool outline; /* the scene also shows the bounds of the tools, as lines */
+    mpm_net net;              /* a network in the yield stress, if wired */
+    mpm_variables variables;  /* of the task */
+    uint32_t particles_asked; /* parameter `particles` */
+    uint32_t observed_asked;  /* parameter `observed` */
+    bool outline;             /* the scene also shows the bounds of the tools, as lines */
     char outline_name[MPM_MAX_TOOLS][DS_MAX_NAME + 8];
     /* Drawn data of the last episode, if a scene is wanted. */
     double *positions;     /* [steps + 1][particles][3] */

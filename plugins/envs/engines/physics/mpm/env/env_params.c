@@ -451,6 +451,12 @@ void mpm_env_configure_as(mpm_env *env, const mpm_task *task, const mpm_choices 
     }
     env->episode.should_stop = mpm_env_should_stop;
     env->episode.stop_context = in->host;
+    if (task->n_variables > 0 &&
+        !mpm_variables_open(&env->variables, task->variables, task->n_variables, &env->scene, &env->episode,
+                            spec.particles, &env->kit.memory)) {
+        in->status = ds_host_fail(in->host, DS_E_NOMEM, "no memory for the variables");
+        return;
+    }
     describe(env);
     in->status = configure_objective(env, task, choices, in);
     if (in->status == DS_OK && env->image.image_loss.wanted) {

@@ -41,7 +41,7 @@ mpm_result mpm_episode_init(mpm_episode *e, const mpm_episode_spec *spec)
     size_t frames = (size_t)spec->steps * (size_t)spec->domain.substeps + 1;
     e->start = ds_memory_take(&e->memory, count, sizeof *e->start);
     e->now = ds_memory_take(&e->memory, count, sizeof *e->now);
-    e->poses = ds_memory_take(&e->memory, frames * scene->n_tools, sizeof *e->poses);
+    e->poses = ds_memory_take(&e->memory, frames * mpm_pose_bars(scene->n_tools), sizeof *e->poses);
     if (e->memory.failed) {
         return MPM_NO_MEMORY;
     }
@@ -375,7 +375,11 @@ static mpm_result step_adjoint(mpm_episode *e, const double *x, uint32_t step, m
             mpm_tool_move_adjoint(&e->scene->tools[t], &now[t], &controls[t], &pose_bar[t], &before_bar[t],
                                   &controls_bar[t]);
         }
-        memcpy(pose_bar, before_bar, n_tools * sizeof(mpm_pose));
+        for (uint32_t t = 0; t < mpm_pose_bars(n_tools); t++) {
+            const mpm_pose constants = {.constants = pose_bar[t].constants};
+            mpm_pose_add(&before_bar[t], 1.0, &constants);
+            pose_bar[t] = before_bar[t];
+        }
         out->cost++;
     }
     controls_adjoint(e, x, step, controls_bar, grad);
@@ -402,7 +406,8 @@ mpm_result mpm_episode_loss_adjoint(mpm_episode *e, uint32_t step, double scale,
                                 : mpm_loss_adjoint(&e->objective, &e->sim, particles, poses_at(e, step, 0),
                                                    scale, bar, pose_bar);
     }
-    mpm_pose own[MPM_MAX_TOOLS] = {{{0.0}, {0.0}, 0.0}};
+    mpm_pose own[MPM_MAX_TOOLS];
+    memset(own, 0, sizeof own);
     result = e->goal.adjoint(e->goal.self, step, particles, poses_at(e, step, 0), bar, own);
     for (size_t p = 0; p < count; p++) {
         for (int d = 0; d < 3; d++) {
@@ -410,13 +415,7 @@ mpm_result mpm_episode_loss_adjoint(mpm_episode *e, uint32_t step, double scale,
         }
     }
     for (uint32_t t = 0; t < e->scene->n_tools; t++) {
-        for (int d = 0; d < 3; d++) {
-            pose_bar[t].position[d] += scale * own[t].position[d];
-        }
-        for (int d = 0; d < 4; d++) {
-            pose_bar[t].rotation[d] += scale * own[t].rotation[d];
-        }
-        pose_bar[t].gap += scale * own[t].gap;
+        mpm_pose_add(&pose_bar[t], scale, &own[t]);
     }
     return result;
 }
@@ -461,7 +460,16 @@ static mpm_result backward(mpm_episode *e, const double *x, double *grad, mpm_ou
             result = mpm_episode_retreat(e, x, step - 1, pose_bar, grad, out);
         }
     }
+    memcpy(e->start_bar, pose_bar, sizeof pose_bar);
     return result;
+}
+
+const mpm_particle *mpm_episode_start_bar(mpm_episode *e)
+{
+    if (e->fast) {
+        mpm_fast_bar(e->fast, e->loss_bar);
+    }
+    return e->fast ? e->loss_bar : e->bar;
 }
 
 static void clear_outcome(mpm_outcome *out)

@@ -98,8 +98,9 @@ typedef struct mpm_episode {
     mpm_particle *checkpoint; /* [steps + 1][particles] */
     mpm_particle *frame;      /* [substeps + 1][particles] */
     mpm_particle *bar;
-    mpm_particle *loss_bar; /* scratch */
-    mpm_tape *tape;         /* [substeps] */
+    mpm_particle *loss_bar;            /* scratch */
+    mpm_pose start_bar[MPM_MAX_TOOLS]; /* of start_pose, after a run with gradient */
+    mpm_tape *tape;                    /* [substeps] */
     mpm_parts parts;
     /* returns 1 to end the run; may be NULL */
     uint32_t (*should_stop)(const void *context);
@@ -121,6 +122,9 @@ uint32_t mpm_episode_dim(const mpm_episode *e);
  * x. hook: NULL, or called with the measures of every output step. */
 mpm_result mpm_episode_run(mpm_episode *e, const double *x, double *grad, mpm_step_hook *hook, void *context,
                            mpm_outcome *out);
+
+/* The adjoint of the particles at the start, after a run with gradient that went well. */
+const mpm_particle *mpm_episode_start_bar(mpm_episode *e);
 
 /* Runs an episode in parts: begin, then simulate from the current output step `from` to `to` and add to *out.
  * x: as above; actions of segments that begin at `to` or later may be missing. keep: store data for the way

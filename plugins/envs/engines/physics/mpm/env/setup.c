@@ -49,30 +49,89 @@ typedef struct reader {
     double size[3]; /* of the grid */
 } reader;
 
-/* ---- materials ---- */
+/* ---- variables ---- */
 
-/* A constant of the last material, a number or a variable. */
-static double constant_of(reader *r, const scene_section *s, uint32_t constant, double low, double high,
-                          double otherwise)
+static const char can_vary[] = "gravity, ground_friction and softness of [scene], constants and density of "
+                               "[material], center, rotation and velocity of [body], position, rotation, "
+                               "friction, gap and sizes other than a mesh's of [tool]";
+
+/* What a key is if it becomes a variable. */
+typedef struct meaning {
+    uint32_t kind, of, part; /* of mpm_variable; part: the first one */
+    double factor;
+    const char *unit;
+} meaning;
+
+static void add_variable(reader *r, const scene_section *s, const char *key, const meaning *as, uint32_t part,
+                         const char *component, const scene_quantity *q)
 {
-    static const char *const keys[] = {"youngs_modulus", "poisson_ratio", "yield_stress"};
     mpm_task *task = &r->setup->task;
-    const scene_quantity q = scene_quantity_of(r->f, s, keys[constant], low, high, otherwise);
-    if (q.variable && task->n_variables == MPM_MAX_VARIABLES) {
-        scene_fail(r->f, s, keys[constant], "more than %d variables", MPM_MAX_VARIABLES);
-    } else if (!isnan(q.truth)) {
-        scene_fail(r->f, s, keys[constant], "the target of this scene is a shape: remove 'truth'");
-    } else if (q.variable) {
-        r->materials[r->n_materials - 1].matter.number = r->n_materials;
-        task->variables[task->n_variables++] = (mpm_variable){.constant = constant,
-                                                              .material = r->n_materials,
-                                                              .log = q.log,
-                                                              .lower = q.lower,
-                                                              .upper = q.upper,
-                                                              .start = q.value,
-                                                              .name = scene_name(s)};
+    if (task->n_variables == MPM_MAX_VARIABLES) {
+        scene_fail(r->f, s, key, "more than %d variables", MPM_MAX_VARIABLES);
+    } else if (!isnan(q->truth) || q->random > 0.0) {
+        scene_fail(r->f, s, key, "the target of this scene is a shape: remove '%s'",
+                   isnan(q->truth) ? "random" : "truth");
+    } else {
+        task->variables[task->n_variables++] =
+            (mpm_variable){.kind = as->kind,
+                           .of = as->of,
+                           .part = as->part + part,
+                           .log = q->log,
+                           .lower = q->lower,
+                           .upper = q->upper,
+                           .start = q->value,
+                           .factor = as->factor,
+                           .section = scene_name(s)[0] ? scene_name(s) : "scene",
+                           .key = key,
+                           .component = component,
+                           .unit = as->unit};
+    }
+}
+
+/* A number or a variable; returns the number, of a variable the start. */
+static double quantity(reader *r, const scene_section *s, const char *key, const meaning *as, double low,
+                       double high, double otherwise)
+{
+    const scene_quantity q = scene_quantity_of(r->f, s, key, low, high, otherwise);
+    if (q.variable && !scene_failed(r->f)) {
+        add_variable(r, s, key, as, 0, "", &q);
     }
     return q.value;
+}
+
+/* n numbers, any of them variables; `spread`: one can stand for all. `out` keeps its values where the key is
+ * missing. */
+static bool quantities(reader *r, const scene_section *s, const char *key, size_t n, bool spread,
+                       const meaning *as, double low, double high, double *out)
+{
+    static const char *const axes[] = {"x", "y", "z"}, *const quaternion[] = {"w", "x", "y", "z"};
+    scene_quantity q[4] = {{0}};
+    if (!scene_varies(r->f, s, key)) {
+        return scene_numbers(r->f, s, key, n, spread, low, high, out);
+    }
+    scene_components(r->f, s, key, n, low, high, q);
+    for (uint32_t i = 0; i < n && !scene_failed(r->f); i++) {
+        out[i] = q[i].value;
+        if (q[i].variable) {
+            add_variable(r, s, key, as, i, n == 4 ? quaternion[i] : axes[i], &q[i]);
+        }
+    }
+    return true;
+}
+
+/* ---- materials ---- */
+
+/* A constant of the last material. */
+static double constant_of(reader *r, const scene_section *s, const char *key, uint32_t kind, const char *unit,
+                          double low, double high, double otherwise)
+{
+    const uint32_t before = r->setup->task.n_variables;
+    const double value = quantity(r, s, key, &(meaning){.kind = kind, .of = r->n_materials, .unit = unit},
+                                  low, high, otherwise);
+    if (r->setup->task.n_variables > before) {
+        r->materials[r->n_materials - 1].matter.number = r->n_materials;
+    }
+    return value;
 }
 
 static void read_material(reader *r, const scene_section *s)
@@ -86,18 +145,21 @@ static void read_material(reader *r, const scene_section *s)
     m->name = scene_name(s);
     m->matter.law = scene_choice(f, s, "law", law_names, MPM_PLASTICINE);
     if (m->matter.law == MPM_PLASTICINE) {
-        m->matter.density = scene_number(f, s, "density", 1e-3, 1e3, 1.0);
-        m->matter.youngs_modulus = constant_of(r, s, MPM_YOUNGS_MODULUS, 1.0, most_stress, 5000.0);
-        m->matter.poisson_ratio = constant_of(r, s, MPM_POISSON_RATIO, 0.0, 0.49, 0.2);
-        m->matter.yield_stress = constant_of(r, s, MPM_YIELD_STRESS, 0.0, most_stress, 50.0);
+        m->matter.youngs_modulus =
+            constant_of(r, s, "youngs_modulus", MPM_YOUNGS_MODULUS, "Pa", 1.0, most_stress, 5000.0);
+        m->matter.poisson_ratio = constant_of(r, s, "poisson_ratio", MPM_POISSON_RATIO, "", 0.0, 0.49, 0.2);
+        m->matter.yield_stress =
+            constant_of(r, s, "yield_stress", MPM_YIELD_STRESS, "Pa", 0.0, most_stress, 50.0);
     } else if (m->matter.law == MPM_ELASTIC) {
-        m->matter.density = scene_number(f, s, "density", 1e-3, 1e5, 1.0);
-        m->matter.modulus = scene_number(f, s, "shear_modulus", 0.0, most_stress, 1000.0);
+        m->matter.modulus =
+            constant_of(r, s, "shear_modulus", MPM_SHEAR_MODULUS, "Pa", 0.0, most_stress, 1000.0);
     } else {
-        m->matter.density = scene_number(f, s, "density", 1e-3, 1e5, 1.0);
-        m->matter.modulus = scene_number(f, s, "bulk_modulus", 1.0, most_stress, 1000.0);
-        m->matter.viscosity = scene_number(f, s, "viscosity", 0.0, 1e3, 0.1);
+        m->matter.modulus =
+            constant_of(r, s, "bulk_modulus", MPM_BULK_MODULUS, "Pa", 1.0, most_stress, 1000.0);
+        m->matter.viscosity = constant_of(r, s, "viscosity", MPM_VISCOSITY, "Pa s", 0.0, 1e3, 0.1);
     }
+    m->matter.density =
+        constant_of(r, s, "density", MPM_DENSITY, "", 1e-3, m->matter.law == MPM_PLASTICINE ? 1e3 : 1e5, 1.0);
 }
 
 /* The first plasticine of density 1 that a body uses gives the constants of the scene. */
@@ -139,11 +201,13 @@ static void use_material(reader *r, const scene_section *s, mpm_body *body, bool
 
 /* ---- bodies ---- */
 
-static void read_rotation(reader *r, const scene_section *s, double q[4], bool *turned)
+/* as: NULL where it cannot be a variable. */
+static void read_rotation(reader *r, const scene_section *s, const meaning *as, double q[4], bool *turned)
 {
     const double identity[4] = {1.0, 0.0, 0.0, 0.0};
     memcpy(q, identity, sizeof identity);
-    if (scene_numbers(r->f, s, "rotation", 4, false, -1.0, 1.0, q) &&
+    if ((as ? quantities(r, s, "rotation", 4, false, as, -1.0, 1.0, q)
+            : scene_numbers(r->f, s, "rotation", 4, false, -1.0, 1.0, q)) &&
         q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] < 1e-6) {
         scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z; this one is zero");
     }
@@ -153,6 +217,17 @@ static void read_rotation(reader *r, const scene_section *s, double q[4], bool *
 static double size_of(reader *r, const scene_section *s, const char *key)
 {
     return scene_needs(r->f, s, key) ? scene_number(r->f, s, key, 1e-4, most_size, 1.0) : 1.0;
+}
+
+/* A size of tool number `of` that may be a variable (of NOT_A_TOOL: it may not), times `factor`. */
+enum { NOT_A_TOOL = UINT32_MAX };
+static double tool_size_of(reader *r, const scene_section *s, const char *key, uint32_t of, uint32_t part,
+                           double factor)
+{
+    const meaning as = {.kind = MPM_TOOL_SIZE, .of = of, .part = part, .factor = factor, .unit = "m"};
+    return factor * (of == NOT_A_TOOL || !scene_needs(r->f, s, key)
+                         ? size_of(r, s, key)
+                         : quantity(r, s, key, &as, 1e-4, most_size, 1.0));
 }
 
 /* ---- bodies from files ---- */
@@ -251,16 +326,26 @@ static void fill_mesh(reader *r, const scene_section *s, mpm_body *body)
 }
 
 /* Fills the shape of a body; returns its volume. */
-static double read_shape(reader *r, const scene_section *s, mpm_body *body)
+static double read_shape(reader *r, const scene_section *s, const mpm_scene *scene, mpm_body *body)
 {
     const double pi = 3.14159265358979323846;
     scene_file *f = r->f;
     double *size = body->size;
+    const bool own = scene == &r->setup->task.scene; /* not a target */
+    const uint32_t of = scene->n_bodies - 1;
+    const meaning centre = {.kind = MPM_BODY_CENTER, .of = of, .unit = "m"},
+                  rotation = {.kind = MPM_BODY_ROTATION, .of = of, .unit = ""},
+                  velocity = {.kind = MPM_BODY_VELOCITY, .of = of, .unit = "m/s"};
     body->shape = scene_needs(f, s, "shape") ? scene_choice(f, s, "shape", body_shapes, 0) : 0;
-    if (scene_needs(f, s, "center")) {
+    if (scene_needs(f, s, "center") && own) {
+        quantities(r, s, "center", 3, false, &centre, -most_size, most_size, body->center);
+    } else {
         scene_numbers(f, s, "center", 3, false, -most_size, most_size, body->center);
     }
-    read_rotation(r, s, body->rotation, &body->turned);
+    read_rotation(r, s, own ? &rotation : NULL, body->rotation, &body->turned);
+    if (own) {
+        quantities(r, s, "velocity", 3, false, &velocity, -1e3, 1e3, body->velocity);
+    }
     switch (body->shape) {
     case MPM_BODY_POINTS:
         read_points(r, s, body);
@@ -335,10 +420,19 @@ static void box_of(const mpm_body *body, double low[3], double high[3])
     }
 }
 
-static void check_inside(reader *r, const scene_section *s, const mpm_body *body)
+/* Also at the ends of the range of a centre that is a variable. */
+static void check_inside(reader *r, const scene_section *s, const mpm_scene *scene, const mpm_body *body)
 {
+    const mpm_task *task = &r->setup->task;
     double lower[3], upper[3];
     box_of(body, lower, upper);
+    for (uint32_t i = 0; scene == &task->scene && i < task->n_variables; i++) {
+        const mpm_variable *v = &task->variables[i];
+        if (v->kind == MPM_BODY_CENTER && v->of == scene->n_bodies - 1) {
+            lower[v->part] += v->lower - v->start;
+            upper[v->part] += v->upper - v->start;
+        }
+    }
     for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
         const double low = lower[d], high = upper[d];
         if (!(low >= 0.0) || !(high <= r->size[d])) {
@@ -389,13 +483,13 @@ static void read_body(reader *r, const scene_section *s, mpm_scene *scene)
         return;
     }
     mpm_body *body = &scene->bodies[scene->n_bodies++];
-    double volume = read_shape(r, s, body);
+    double volume = read_shape(r, s, scene, body);
     if (body->shape != MPM_BODY_POINTS) {
         uint32_t count = read_count(r, s, body, volume);
         body->count = body->shape == MPM_BODY_LATTICE ? 0 : count;
     }
     body->seed = scene_whole(r->f, s, "seed", 0, UINT32_MAX, 0);
-    check_inside(r, s, body);
+    check_inside(r, s, scene, body);
 }
 
 static uint32_t body_number(const mpm_task *task, const char *name)
@@ -483,12 +577,16 @@ static void draw_ladle(reader *r, mpm_tool *tool)
     }
 }
 
-static void read_tool_size(reader *r, const scene_section *s, mpm_tool *tool)
+/* of: the number of the tool, NOT_A_TOOL for a region. */
+static void read_tool_size(reader *r, const scene_section *s, uint32_t of, mpm_tool *tool)
 {
+    const meaning edges = {.kind = MPM_TOOL_SIZE, .of = of, .factor = 0.5, .unit = "m"};
     double *size = tool->size;
     switch (tool->shape) {
     case MPM_BOX:
-        if (scene_needs(r->f, s, "size")) {
+        if (scene_needs(r->f, s, "size") && of != NOT_A_TOOL) {
+            quantities(r, s, "size", 3, true, &edges, 1e-4, most_size, size);
+        } else {
             scene_numbers(r->f, s, "size", 3, true, 1e-4, most_size, size);
         }
         for (int d = 0; d < 3; d++) {
@@ -499,21 +597,21 @@ static void read_tool_size(reader *r, const scene_section *s, mpm_tool *tool)
         read_tool_mesh(r, s, tool);
         break;
     case MPM_CYLINDER:
-        size[0] = size_of(r, s, "radius");
-        size[1] = 0.5 * size_of(r, s, "height");
+        size[0] = tool_size_of(r, s, "radius", of, 0, 1.0);
+        size[1] = tool_size_of(r, s, "height", of, 1, 0.5);
         break;
     case MPM_TORUS:
-        size[0] = size_of(r, s, "radius");
-        size[1] = size_of(r, s, "tube");
+        size[0] = tool_size_of(r, s, "radius", of, 0, 1.0);
+        size[1] = tool_size_of(r, s, "tube", of, 1, 1.0);
         break;
     case MPM_LADLE:
-        size[0] = size_of(r, s, "radius");
-        size[1] = 0.5 * size_of(r, s, "thickness");
+        size[0] = tool_size_of(r, s, "radius", of, 0, 1.0);
+        size[1] = tool_size_of(r, s, "thickness", of, 1, 0.5);
         draw_ladle(r, tool);
         break;
     default:
-        size[0] = size_of(r, s, "radius");
-        size[1] = tool->shape == MPM_SPHERE ? 0.0 : size_of(r, s, "length");
+        size[0] = tool_size_of(r, s, "radius", of, 0, 1.0);
+        size[1] = tool->shape == MPM_SPHERE ? 0.0 : tool_size_of(r, s, "length", of, 1, 1.0);
         break;
     }
 }
@@ -528,11 +626,16 @@ static void read_tool(reader *r, const scene_section *s)
         scene_fail(f, s, NULL, "more than %d tools", MPM_MAX_TOOLS);
         return;
     }
+    const uint32_t of = scene->n_tools;
+    const meaning position = {.kind = MPM_TOOL_POSITION, .of = of, .unit = "m"},
+                  rotation = {.kind = MPM_TOOL_ROTATION, .of = of, .unit = ""},
+                  friction = {.kind = MPM_TOOL_FRICTION, .of = of, .unit = ""},
+                  gap = {.kind = MPM_TOOL_GAP, .of = of, .unit = "m"};
     task->tool_names[scene->n_tools] = scene_name(s);
     mpm_tool *tool = &scene->tools[scene->n_tools++];
     tool->shape = scene_needs(f, s, "shape") ? scene_choice(f, s, "shape", tool_shapes, 0) : 0;
-    read_tool_size(r, s, tool);
-    tool->friction = scene_number(f, s, "friction", 0.0, 1e3, 0.9);
+    read_tool_size(r, s, of, tool);
+    tool->friction = quantity(r, s, "friction", &friction, 0.0, 1e3, 0.9);
     for (int d = 0; d < 3; d++) {
         tool->upper[d] = 1.0;
     }
@@ -544,14 +647,14 @@ static void read_tool(reader *r, const scene_section *s)
         }
     }
     if (scene_needs(f, s, "position")) {
-        scene_numbers(f, s, "position", 3, false, -most_size, most_size, tool->start.position);
+        quantities(r, s, "position", 3, false, &position, -most_size, most_size, tool->start.position);
     }
-    read_rotation(r, s, tool->start.rotation, &turned);
+    read_rotation(r, s, &rotation, tool->start.rotation, &turned);
     if (tool->shape == MPM_ROLLING_PIN) {
         tool->action_dim = 3;
     } else if (tool->shape == MPM_CHOPSTICKS) {
         tool->action_dim = 7;
-        tool->start.gap = size_of(r, s, "gap");
+        tool->start.gap = scene_needs(f, s, "gap") ? quantity(r, s, "gap", &gap, 1e-4, most_size, 1.0) : 1.0;
         tool->min_gap = scene_number(f, s, "min_gap", 0.0, most_size, tool->start.gap);
     } else {
         tool->action_dim = move_dims[scene_choice(f, s, "move", moves, 2)];
@@ -824,11 +927,11 @@ static void read_region_term(reader *r, const scene_section *s, mpm_term *t)
         scene_fail(r->f, s, "shape", "a region is a sphere, capsule, cylinder, torus, box or mesh");
         return;
     }
-    read_tool_size(r, s, region);
+    read_tool_size(r, s, NOT_A_TOOL, region);
     if (scene_needs(r->f, s, "position")) {
         scene_numbers(r->f, s, "position", 3, false, -most_size, most_size, region->start.position);
     }
-    read_rotation(r, s, region->start.rotation, &turned);
+    read_rotation(r, s, NULL, region->start.rotation, &turned);
 }
 
 static void read_terms(reader *r)
@@ -911,9 +1014,24 @@ static void read_general(reader *r)
     scene_text(f, s, "include", "");
     scene_text(f, s, "small", "");
     scene->gravity[1] = -1.0;
-    scene_numbers(f, s, "gravity", 3, false, -1e3, 1e3, scene->gravity);
-    scene->ground_friction = scene_number(f, s, "ground_friction", 0.0, 1e6, 100.0);
-    c->softness = scene_number(f, s, "softness", 0.0, 1e6, 666.0);
+    quantities(r, s, "gravity", 3, false, &(meaning){.kind = MPM_GRAVITY, .unit = "m/s^2"}, -1e3, 1e3,
+               scene->gravity);
+    scene->ground_friction = quantity(r, s, "ground_friction",
+                                      &(meaning){.kind = MPM_GROUND_FRICTION, .unit = ""}, 0.0, 1e6, 100.0);
+    c->softness =
+        quantity(r, s, "softness", &(meaning){.kind = MPM_SOFTNESS, .unit = "1/m"}, 0.0, 1e6, 666.0);
+    for (uint32_t i = 0; i < r->setup->task.n_variables && !scene_failed(f); i++) {
+        const mpm_variable *v = &r->setup->task.variables[i];
+        if (v->kind == MPM_GROUND_FRICTION && !(v->lower > 0.0 && v->upper < MPM_STICKY_FRICTION)) {
+            scene_fail(
+                f, s, "ground_friction",
+                "as a variable ground_friction must stay above 0 and below %g, from where on the floor "
+                "holds",
+                MPM_STICKY_FRICTION);
+        } else if (v->kind == MPM_SOFTNESS && !(v->lower > 0.0)) {
+            scene_fail(f, s, "softness", "as a variable softness must stay above 0");
+        }
+    }
     c->steps = scene_whole(f, actions, "steps", 0, 1000, 0);
     c->segments = scene_whole(f, actions, "segments", 1, 1000, 5);
     r->setup->task.motion = scene_choice(f, actions, "motion", motion_names, MPM_MOTION_PIECES);
@@ -935,6 +1053,7 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
     }
     setup->file = file;
     scene_kinds(file, kinds);
+    scene_variables(file, can_vary);
     read_general(&r);
     for (const scene_section *s = NULL; (s = scene_next(file, s, "material"));) {
         read_material(&r, s);
@@ -942,6 +1061,9 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
     read_bodies(&r);
     for (const scene_section *s = NULL; (s = scene_next(file, s, "tool"));) {
         read_tool(&r, s);
+    }
+    if (!scene_failed(file) && mpm_action_dim(&setup->task.scene) == 0 && setup->task.n_variables == 0) {
+        scene_fail(file, NULL, NULL, "nothing can be optimized: no tool moves, and no number is a variable");
     }
     if (!scene_failed(file)) {
         check_tools(&r);

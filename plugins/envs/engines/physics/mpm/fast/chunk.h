@@ -443,13 +443,18 @@ CHUNK_STEP void syrup_again_chunk(const mpm_pass *p, work *w, const real *const 
     }
 }
 
-CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *f_records, real *bar_records,
-                                    real (*turned)[CHUNK][4])
+CHUNK_STEP void syrup_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                    const real *f_records, real *bar_records, real (*turned)[CHUNK][4])
 {
     for (int g = 0; g < GROUPS; g++) {
         vec out[9], j = *(const vec *)(f_records + g * VL), *j_bar = (vec *)(bar_records + g * VL);
         sym t_bar;
         stress_adjoint(p, w, g, t_bar);
+        if (p->law->bar) {
+            vec step[9];
+            velocity_step(columns, g, R(p->stretch), step);
+            syrup_constants(p, step, syrup_volume(j, w->growth[g]), t_bar);
+        }
         syrup_adjoint(p, j, w->growth[g], t_bar, j_bar, out);
         save_columns(turned, g, out);
     }
@@ -494,7 +499,31 @@ CHUNK_STEP void elastic_adjoint_chunk(const mpm_pass *p, work *w, const real *co
         stress_adjoint(p, w, g, t_bar);
         load_gradient(bar_records, g, a_bar);
         elastic_adjoint(p, w->strains[g].a, t_bar, a_bar);
+        if (p->law->bar) {
+            elastic_constants(p, w->strains[g].a, t_bar);
+        }
         trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
+    }
+}
+
+/* ---- inertia ---- */
+
+/* Adds the adjoints of the mass and of the fall, from the adjoint of momentum and mass at the particles. */
+static __attribute__((noinline)) void inertia_adjoint(const mpm_pass *p, const work *w, const real *velocity,
+                                                      const real *const columns[3], int count)
+{
+    double *bar = p->law->bar + (size_t)MPM_CONSTANTS * p->law->part;
+    for (int i = 0; i < count; i++) {
+        const real *value = w->other.part[0][i];
+        double mass = (double)value[3];
+        for (int d = 0; d < 3; d++) {
+            mass += (double)velocity[4 * i + d] * (double)value[d];
+            for (int k = 0; k < 3; k++) {
+                mass += 4.0 * (double)columns[k][4 * i + d] * (double)w->other.part[1 + k][i][d];
+            }
+            bar[MPM_BAR_FALL + d] += p->mass * (double)value[d];
+        }
+        bar[MPM_BAR_MASS] += mass;
     }
 }
 
@@ -548,7 +577,7 @@ static void law_adjoint_chunk(const mpm_pass *p, work *w, const law_state *state
 {
     uint32_t law = p->law->law;
     if (law == MPM_SYRUP) {
-        syrup_adjoint_chunk(p, w, f_records, bar_records, turned);
+        syrup_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
     } else if (law == MPM_ELASTIC) {
         elastic_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
     } else {

@@ -411,9 +411,9 @@ static __attribute__((noinline)) void constants_adjoint(const strain *s, const s
     double *bar = law->bar + (size_t)MPM_CONSTANTS * law->part;
     for (int l = 0; l < VL; l++) {
         if (!(s->beyond[l] > R(0))) {
-            bar[0] += (double)mu[l];
-            bar[1] += (double)lambda[l];
-            bar[2] += (double)yield[l];
+            bar[MPM_BAR_MODULUS] += (double)mu[l];
+            bar[MPM_BAR_LAMBDA] += (double)lambda[l];
+            bar[MPM_BAR_YIELD] += (double)yield[l];
         }
     }
 }
@@ -583,6 +583,26 @@ INLINE void syrup_adjoint(const mpm_pass *p, vec j, vec growth, const sym t_bar,
     turned[5] = turned[7] = viscosity * t_bar[4];
 }
 
+/* Adds `value` of all lanes to the adjoint of a constant. */
+INLINE void add_constant(const mpm_material *law, int which, vec value)
+{
+    double *bar = law->bar + (size_t)MPM_CONSTANTS * law->part + which;
+    for (int l = 0; l < VL; l++) {
+        *bar += (double)value[l];
+    }
+}
+
+/* Adds the adjoints of the constants of syrup. */
+static __attribute__((noinline)) void syrup_constants(const mpm_pass *p, const vec step[9], vec j_new,
+                                                      const sym t_bar)
+{
+    const vec along = t_bar[0] * step[0] + t_bar[3] * step[4] + t_bar[5] * step[8],
+              off = t_bar[1] * (step[1] + step[3]) + t_bar[2] * (step[2] + step[6]) +
+                    t_bar[4] * (step[5] + step[7]);
+    add_constant(p->law, MPM_BAR_MODULUS, (j_new - R(1)) * sym_trace(t_bar));
+    add_constant(p->law, MPM_BAR_VISCOSITY, R(2 * p->rate) * (along + off));
+}
+
 /* ---- elastic solid: A = F after ---- */
 
 INLINE void cofactor(const vec a[9], vec out[9])
@@ -629,6 +649,22 @@ INLINE void elastic_adjoint(const mpm_pass *p, const vec a[9], const sym t_bar, 
     for (int i = 0; i < 9; i++) {
         a_bar[i] += R(2 * p->law->modulus) * through[i] + volume * cof[i];
     }
+}
+
+/* Adds the adjoint of the shear modulus. */
+static __attribute__((noinline)) void elastic_constants(const mpm_pass *p, const vec a[9], const sym t_bar)
+{
+    vec cof[9], through[9], sum = all(R(0)), pressure;
+    cofactor(a, cof);
+    const vec j = most(a[0] * cof[0] + a[1] * cof[1] + a[2] * cof[2], all(least_volume));
+    for (int l = 0; l < VL; l++) {
+        pressure[l] = R(__builtin_log((double)j[l]) - 1.0);
+    }
+    sym_mul(t_bar, a, through);
+    for (int i = 0; i < 9; i++) {
+        sum += through[i] * a[i];
+    }
+    add_constant(p->law, MPM_BAR_MODULUS, sum + pressure * sym_trace(t_bar));
 }
 
 #endif

@@ -315,17 +315,6 @@ static void plane_adjoint_task(void *context, int task, int member)
     }
 }
 
-static void add_pose(mpm_pose *to, const mpm_pose *from)
-{
-    for (int k = 0; k < 3; k++) {
-        to->position[k] += from->position[k];
-    }
-    for (int k = 0; k < 4; k++) {
-        to->rotation[k] += from->rotation[k];
-    }
-    to->gap += from->gap;
-}
-
 void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose *now_bar, mpm_pose *next_bar)
 {
     const mpm_history *h = mpm_fast_history(f, s);
@@ -345,9 +334,9 @@ void mpm_fast_step_adjoint(mpm_fast *f, mpm_segment *s, uint32_t local, mpm_pose
     run_phase(f, MPM_TIME_ADJOINT, block_task, &j, f->n_blocks);
     run_phase(f, MPM_TIME_GRID_ADJOINT, plane_adjoint_task, &j, MPM_PLANE_TASKS);
     for (int t = 0; t < MPM_PLANE_TASKS; t++) {
-        for (uint32_t k = 0; k < f->sim->forcing.n_tools; k++) {
-            add_pose(&now_bar[k], &j.now_bar[t][k]);
-            add_pose(&next_bar[k], &j.next_bar[t][k]);
+        for (uint32_t k = 0; k < mpm_pose_bars(f->sim->forcing.n_tools); k++) {
+            mpm_pose_add(&now_bar[k], 1.0, &j.now_bar[t][k]);
+            mpm_pose_add(&next_bar[k], 1.0, &j.next_bar[t][k]);
         }
     }
     hold(f, s, local > 0 ? local - 1 : MPM_NONE);

@@ -183,6 +183,9 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->bar_cell, &w->field, &w->other,
                             w->position_bar);
     law_adjoint_chunk(p, w, &state, columns, f_records, f_bar, turned);
+    if (p->law->bar) {
+        inertia_adjoint(p, w, velocity, columns, count);
+    }
 
     for (int i = 0; i < CHUNK; i += QUADS) {
         vec h[4], bar = load(x_bar + 4 * i) + R(0.5) * load(w->position_bar[i]);

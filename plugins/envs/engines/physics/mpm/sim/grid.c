@@ -109,8 +109,10 @@ static void walls(const mpm_forcing *forcing, const int i[3], double u[3], wall_
 }
 
 /* u_bar: adjoint of the velocity after the walls on entry, before them on return. The axes are processed in
- * reverse; each axis has at most one branch, except that a sticky floor ends everything before it. */
-static void walls_adjoint(const mpm_forcing *forcing, const wall_state *state, double u_bar[3])
+ * reverse; each axis has at most one branch, except that a sticky floor ends everything before it. Adds to
+ * the adjoint of the friction. */
+static void walls_adjoint(const mpm_forcing *forcing, const wall_state *state, double u_bar[3],
+                          double *friction_bar)
 {
     for (int d = 2; d >= 0; d--) {
         if (state->stopped[d]) {
@@ -127,6 +129,7 @@ static void walls_adjoint(const mpm_forcing *forcing, const wall_state *state, d
             if (left > 0.0) {
                 double left_bar = u_bar[0] * u[0] + u_bar[2] * u[2];
                 double speed_bar = -left_bar * friction * u[1] / (speed * speed);
+                *friction_bar += left_bar * u[1] / speed;
                 u_bar[0] = left * u_bar[0] + speed_bar * u[0] / speed;
                 u_bar[1] = left_bar * friction / speed;
                 u_bar[2] = left * u_bar[2] + speed_bar * u[2] / speed;
@@ -259,7 +262,7 @@ void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t 
     if (with_walls) {
         wall_state state;
         walls(forcing, i, stage[forcing->n_tools], &state);
-        walls_adjoint(forcing, &state, u_bar);
+        walls_adjoint(forcing, &state, u_bar, &now_bar[0].constants.ground_friction);
     }
     for (uint32_t t = forcing->n_tools; t-- > 0;) {
         if (acted[t]) {

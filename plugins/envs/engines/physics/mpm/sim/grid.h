@@ -37,7 +37,7 @@ enum { MPM_ALL_TOOLS = (1 << MPM_MAX_TOOLS) - 1 };
 bool mpm_node_push(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
                    const mpm_pose *now, const mpm_pose *next, double u[3]);
 /* u: the velocity before. u_bar: adjoint of the velocity after on entry, of u on return. Adds to the adjoints
- * of the poses. */
+ * of the poses, mpm_pose_bars() of them. */
 void mpm_node_push_adjoint(const mpm_forcing *forcing, const int i[3], uint32_t tools, bool with_walls,
                            const double u[3], const mpm_pose *now, const mpm_pose *next, double u_bar[3],
                            mpm_pose *now_bar, mpm_pose *next_bar);

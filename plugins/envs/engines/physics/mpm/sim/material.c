@@ -351,13 +351,13 @@ static void add_constants(const mpm_material *law, const mpm_svd *svd, const ret
     for (int i = 0; i < 9; i++) {
         sum += 2.0 * diff[i] * sf[i];
     }
-    bar[0] += sum;
-    bar[1] += lambda_bar;
+    bar[MPM_BAR_MODULUS] += sum;
+    bar[MPM_BAR_LAMBDA] += lambda_bar;
     if (map->plastic) {
         mat3_mul(total, svd->v, t);
         mat3_tmul(svd->u, t, m);
         for (int k = 0; k < 3; k++) {
-            bar[2] += m[4 * k] * map->stretch[k] * map->dev[k] / map->norm;
+            bar[MPM_BAR_YIELD] += m[4 * k] * map->stretch[k] * map->dev[k] / map->norm;
         }
     }
 }
@@ -457,6 +457,13 @@ static void elastic_stress_adjoint(const mpm_material *law, const double f[9], c
     for (int i = 0; i < 9; i++) {
         f_bar[i] += law->modulus * (left[i] + right[i]) + volume * cof[i];
     }
+    if (law->bar) {
+        double sum = (log(j > least_volume ? j : least_volume) - 1.0) * trace(stress_bar);
+        for (int i = 0; i < 9; i++) {
+            sum += left[i] * f[i];
+        }
+        law->bar[(size_t)MPM_CONSTANTS * law->part + MPM_BAR_MODULUS] += sum;
+    }
 }
 
 /* ---- syrup ---- */
@@ -483,7 +490,14 @@ static void syrup_adjoint(const mpm_material *law, double dt, const double c[9],
                           const double stress_bar[9], double f_bar[9], double c_bar[9])
 {
     bool free;
-    syrup_volume(dt, c, j, &free);
+    double next = syrup_volume(dt, c, j, &free);
+    if (law->bar) {
+        double *bar = law->bar + (size_t)MPM_CONSTANTS * law->part;
+        bar[MPM_BAR_MODULUS] += (next - 1.0) * trace(stress_bar);
+        for (int i = 0; i < 9; i++) {
+            bar[MPM_BAR_VISCOSITY] += stress_bar[i] * (c[i] + c[i % 3 * 3 + i / 3]);
+        }
+    }
     double next_bar = free ? f_bar[0] + law->modulus * trace(stress_bar) : 0.0;
     for (int r = 0; r < 3; r++) {
         for (int k = 0; k < 3; k++) {

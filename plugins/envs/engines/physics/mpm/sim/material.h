@@ -45,12 +45,23 @@ typedef struct mpm_material {
     double modulus, viscosity; /* of elastic solid and syrup, see below */
     const mpm_yield *yield;    /* replaces yield_strain unless NULL */
     uint32_t part;             /* for `yield` and `bar` */
-    /* [MPM_PARTS][MPM_CONSTANTS]: adjoints add those of mu, lambda and yield_strain of plasticine here; NULL:
-     * not wanted */
+    /* [MPM_PARTS][MPM_CONSTANTS]: the adjoint of a substep adds those of the constants here; NULL: not wanted
+     */
     double *bar;
 } mpm_material;
 
-enum { MPM_CONSTANTS = 3 };
+/* Plasticine: mu, lambda, yield strain; elastic solid and syrup: modulus; syrup: viscosity. Then for all laws
+ * the mass of a particle, and the velocity that gravity adds in a substep, the sum of the adjoints of the
+ * velocities. Padded, because threads write different parts. */
+enum {
+    MPM_BAR_MODULUS = 0,
+    MPM_BAR_LAMBDA = 1,
+    MPM_BAR_VISCOSITY = 1,
+    MPM_BAR_YIELD = 2,
+    MPM_BAR_MASS = 3,
+    MPM_BAR_FALL = 4,
+    MPM_CONSTANTS = 8
+};
 
 mpm_material mpm_material_make(double youngs_modulus, double poisson_ratio, double yield_stress);
 

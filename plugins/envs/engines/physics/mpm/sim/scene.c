@@ -76,6 +76,23 @@ double mpm_rng_gauss(mpm_rng *rng)
     return f * x2;
 }
 
+/* ---- adjoints of poses ---- */
+
+void mpm_pose_add(mpm_pose *to, double scale, const mpm_pose *from)
+{
+    for (int k = 0; k < 4; k++) {
+        to->rotation[k] += scale * from->rotation[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        to->position[k] += scale * from->position[k];
+        to->constants.size[k] += scale * from->constants.size[k];
+    }
+    to->gap += scale * from->gap;
+    to->constants.friction += scale * from->constants.friction;
+    to->constants.softness += scale * from->constants.softness;
+    to->constants.ground_friction += scale * from->constants.ground_friction;
+}
+
 /* ---- domain and particles ---- */
 
 mpm_domain mpm_domain_make(uint32_t preset)
@@ -345,6 +362,7 @@ void mpm_particles_make(const mpm_scene *scene, const mpm_domain *domain, uint32
         mpm_rng *rng = &shared;
         for (uint32_t p = 0; p < count; p++) {
             memset(&out[p], 0, sizeof out[p]);
+            memcpy(out[p].v, body->velocity, sizeof out[p].v);
             mat3_identity(out[p].f);
         }
         if (body->seed != 0) {

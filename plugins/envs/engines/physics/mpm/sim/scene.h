@@ -22,7 +22,7 @@ typedef struct mpm_matter {
     double viscosity; /* syrup; Pa s */
     bool own;         /* plasticine: the following constants replace those of the scene; Pa */
     double youngs_modulus, poisson_ratio, yield_stress;
-    uint32_t number; /* own plasticine whose constants are variables: 1 + number of the material */
+    uint32_t number; /* a material with constants that are variables: 1 + its number; else 0 */
 } mpm_matter;
 
 /* Where the particles of a body are in the target: nowhere else, moved by `by`, moved so that the body's
@@ -60,6 +60,7 @@ typedef struct mpm_body {
     mpm_aim aim;
     bool turned; /* about the centre, by this quaternion (w x y z) */
     double rotation[4];
+    double velocity[3];   /* at the start */
     uint32_t seed;        /* of a random stream of its own; 0: the stream that all bodies share */
     const double *points; /* points: [count][3], relative to the centre; of the owner of the scene */
 } mpm_body;
@@ -89,7 +90,21 @@ typedef struct mpm_pose {
     double position[3];
     double rotation[4]; /* quaternion w x y z, body to world */
     double gap;         /* chopsticks: distance of the two axes; else unused */
+    /* Only of the adjoint of a pose: that of the tool's constants, which all poses share. The floor's is in
+     * the first pose, also of a scene without tools. */
+    struct {
+        double size[3], friction, softness, ground_friction;
+    } constants;
 } mpm_pose;
+
+/* Adjoints of the poses of a scene: one at least. */
+static inline uint32_t mpm_pose_bars(uint32_t n_tools)
+{
+    return n_tools > 0 ? n_tools : 1;
+}
+
+/* to += scale * from, of adjoints */
+void mpm_pose_add(mpm_pose *to, double scale, const mpm_pose *from);
 
 typedef struct mpm_tool {
     uint32_t shape;
@@ -135,11 +150,11 @@ typedef struct mpm_domain {
     int n;                   /* grid nodes per axis */
     int offset;              /* node i is at (i - offset) dx */
     int wall_low[3];         /* nodes up to this one belong to the lower wall along an axis (y: the floor), */
-    int wall_high[3];        /* nodes up to this one belong to the lower wall along an axis (y: the floor), */
-    double low[3], high[3];  /* nodes from this one on belong to the upper one */
+    int wall_high[3];        /* nodes from this one on to the upper one */
+    double low[3], high[3];  /* positions at which particles stop */
     double gravity_factor;   /* on the scene's gravity */
-    int substeps;            /* positions at which particles stop */
-    uint32_t steps;          /* factor of the scene's gravity */
+    int substeps;            /* of an output step */
+    uint32_t steps;          /* output steps of an episode, unless the user chooses */
     uint32_t particle_share; /* a scene's particle numbers are divided by it */
     double dx, inv_dx;       /* node spacing and its inverse */
     double dt;               /* seconds per substep */

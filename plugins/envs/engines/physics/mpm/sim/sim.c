@@ -404,6 +404,16 @@ static void scatter_adjoint(mpm_sim *sim, const mpm_phase *phase, const mpm_part
     for (int i = 0; i < 9; i++) {
         stress_bar[i] = factor * q_bar[i];
     }
+    if (phase->material.bar) {
+        double *sum = phase->material.bar + (size_t)MPM_CONSTANTS * phase->material.part;
+        sum[MPM_BAR_MASS] += vec3_dot(in->v, n.value) + n.value[3];
+        for (int i = 0; i < 9; i++) {
+            sum[MPM_BAR_MASS] += in->c[i] * q_bar[i];
+        }
+        for (int c = 0; c < 3; c++) {
+            sum[MPM_BAR_FALL + c] += phase->mass * n.value[c];
+        }
+    }
     mpm_deform_adjoint(&phase->material, domain->dt, in->c, in->f, svd, out->f, stress_bar, bar->f, bar->c);
     for (int i = 0; i < 9; i++) {
         bar->c[i] += phase->mass * q_bar[i];

@@ -49,6 +49,18 @@ static bool capsule_offset(double h, const double x[3], double y[3])
     return along <= 0.0 || along >= h;
 }
 
+/* Adds the adjoint of capsule_offset(). */
+static void capsule_offset_adjoint(double h, const double x[3], bool beyond, const double y_bar[3],
+                                   double size_bar[3], double x_bar[3])
+{
+    x_bar[0] += y_bar[0];
+    x_bar[1] += beyond ? y_bar[1] : 0.0;
+    x_bar[2] += y_bar[2];
+    if (beyond) {
+        size_bar[1] += x[1] + 0.5 * h <= 0.0 ? 0.5 * y_bar[1] : -0.5 * y_bar[1];
+    }
+}
+
 static double capsule_distance(const double size[3], const double x[3])
 {
     double y[3];
@@ -56,14 +68,15 @@ static double capsule_distance(const double size[3], const double x[3])
     return length(y) - size[0];
 }
 
-static void capsule_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
+static void capsule_distance_adjoint(const double size[3], const double x[3], double d_bar,
+                                     double size_bar[3], double x_bar[3])
 {
     double y[3];
     bool beyond = capsule_offset(size[1], x, y);
     double scale = d_bar / length(y);
-    x_bar[0] += scale * y[0];
-    x_bar[1] += beyond ? scale * y[1] : 0.0;
-    x_bar[2] += scale * y[2];
+    const double y_bar[3] = {scale * y[0], scale * y[1], scale * y[2]};
+    capsule_offset_adjoint(size[1], x, beyond, y_bar, size_bar, x_bar);
+    size_bar[0] -= d_bar;
 }
 
 static void capsule_normal(const double size[3], const double x[3], double n[3])
@@ -74,14 +87,12 @@ static void capsule_normal(const double size[3], const double x[3], double n[3])
 }
 
 static void capsule_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
-                                   double x_bar[3])
+                                   double size_bar[3], double x_bar[3])
 {
     double y[3], y_bar[3] = {0.0};
     bool beyond = capsule_offset(size[1], x, y);
     unit_adjoint(y, n_bar, y_bar);
-    x_bar[0] += y_bar[0];
-    x_bar[1] += beyond ? y_bar[1] : 0.0;
-    x_bar[2] += y_bar[2];
+    capsule_offset_adjoint(size[1], x, beyond, y_bar, size_bar, x_bar);
 }
 
 /* ---- bodies of revolution about y: profile coordinates (radius, height) ---- */
@@ -128,7 +139,8 @@ static double cylinder_distance(const double size[3], const double x[3])
     return (inside < 0.0 ? inside : 0.0) + length(out);
 }
 
-static void cylinder_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
+static void cylinder_distance_adjoint(const double size[3], const double x[3], double d_bar,
+                                      double size_bar[3], double x_bar[3])
 {
     double d[2], p_bar[2] = {0.0, 0.0};
     cylinder_profile(size, x, d);
@@ -140,6 +152,8 @@ static void cylinder_distance_adjoint(const double size[3], const double x[3], d
     double l = length(out);
     p_bar[0] += d_bar * out[0] / l;
     p_bar[1] += d_bar * out[1] / l;
+    size_bar[0] -= p_bar[0];
+    size_bar[1] -= p_bar[1];
     double r = radius_of(x);
     x_bar[0] += p_bar[0] * x[0] / r;
     x_bar[1] += p_bar[1] * sign(x[1]);
@@ -169,7 +183,7 @@ static void cylinder_normal(const double size[3], const double x[3], double n[3]
 }
 
 static void cylinder_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
-                                    double x_bar[3])
+                                    double size_bar[3], double x_bar[3])
 {
     double d[2], e[3], eu[3], m[3];
     double m_bar[3] = {0.0}, profile_bar[2] = {0.0}, e_bar[3] = {0.0};
@@ -186,9 +200,11 @@ static void cylinder_normal_adjoint(const double size[3], const double x[3], con
     if (d[0] > 0.0) {
         x_bar[0] += e_bar[0] * x[0] / r;
         x_bar[2] += e_bar[0] * x[2] / r;
+        size_bar[0] -= e_bar[0];
     }
     if (d[1] > 0.0) {
         x_bar[1] += e_bar[1] * sign(x[1]);
+        size_bar[1] -= e_bar[1];
     }
 }
 
@@ -200,7 +216,8 @@ static double torus_distance(const double size[3], const double x[3])
     return length(q) - size[1];
 }
 
-static void torus_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
+static void torus_distance_adjoint(const double size[3], const double x[3], double d_bar, double size_bar[3],
+                                   double x_bar[3])
 {
     double r = radius_of(x);
     const double q[3] = {r - size[0], x[1], 0.0};
@@ -208,6 +225,8 @@ static void torus_distance_adjoint(const double size[3], const double x[3], doub
     x_bar[0] += scale * q[0] * x[0] / r;
     x_bar[1] += scale * q[1];
     x_bar[2] += scale * q[0] * x[2] / r;
+    size_bar[0] -= scale * q[0];
+    size_bar[1] -= d_bar;
 }
 
 static void torus_normal(const double size[3], const double x[3], double n[3])
@@ -222,7 +241,7 @@ static void torus_normal(const double size[3], const double x[3], double n[3])
 }
 
 static void torus_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
-                                 double x_bar[3])
+                                 double size_bar[3], double x_bar[3])
 {
     double r = radius_of(x);
     const double q[3] = {r - size[0], x[1], 0.0};
@@ -242,6 +261,7 @@ static void torus_normal_adjoint(const double size[3], const double x[3], const 
     x_bar[0] += q_bar[0] * x[0] / r;
     x_bar[1] += q_bar[1];
     x_bar[2] += q_bar[0] * x[2] / r;
+    size_bar[0] -= q_bar[0];
 }
 
 /* ---- ladle: half a spherical shell, y <= 0, of middle radius size[0] and half thickness size[1]. Above its
@@ -257,9 +277,12 @@ static double shell_distance(const double size[3], const double x[3])
     return fabs(length(x) - size[0]) - size[1];
 }
 
-static void shell_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
+static void shell_distance_adjoint(const double size[3], const double x[3], double d_bar, double size_bar[3],
+                                   double x_bar[3])
 {
     vec3_add_scaled(x_bar, shell_side(size, x) * d_bar / length(x), x);
+    size_bar[0] -= shell_side(size, x) * d_bar;
+    size_bar[1] -= d_bar;
 }
 
 static void shell_normal(const double size[3], const double x[3], double n[3])
@@ -271,10 +294,11 @@ static void shell_normal(const double size[3], const double x[3], double n[3])
 }
 
 static void shell_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
-                                 double x_bar[3])
+                                 double size_bar[3], double x_bar[3])
 {
     double side = shell_side(size, x);
     const double m_bar[3] = {side * n_bar[0], side * n_bar[1], side * n_bar[2]};
+    (void)size_bar; /* it points away from the middle of the shell */
     unit_adjoint(x, m_bar, x_bar);
 }
 
@@ -293,7 +317,8 @@ static double box_distance(const double size[3], const double x[3])
     return length(out) + (inside < 0.0 ? inside : 0.0);
 }
 
-static void box_distance_adjoint(const double size[3], const double x[3], double d_bar, double x_bar[3])
+static void box_distance_adjoint(const double size[3], const double x[3], double d_bar, double size_bar[3],
+                                 double x_bar[3])
 {
     double out[3], inside = -INFINITY;
     int face = 0;
@@ -309,6 +334,7 @@ static void box_distance_adjoint(const double size[3], const double x[3], double
     for (int k = 0; k < 3; k++) {
         double q_bar = d_bar * out[k] / l + (k == face && inside < 0.0 ? d_bar : 0.0);
         x_bar[k] += q_bar * sign(x[k]);
+        size_bar[k] -= q_bar;
     }
 }
 
@@ -330,7 +356,7 @@ static void box_normal(const double size[3], const double x[3], double n[3])
 }
 
 static void box_normal_adjoint(const double size[3], const double x[3], const double n_bar[3],
-                               double x_bar[3])
+                               double size_bar[3], double x_bar[3])
 {
     double m[3], m_bar[3] = {0.0};
     box_difference(size, x, m);
@@ -339,8 +365,8 @@ static void box_normal_adjoint(const double size[3], const double x[3], const do
         double a[3] = {x[0], x[1], x[2]}, b[3] = {x[0], x[1], x[2]};
         a[k] += box_step;
         b[k] -= box_step;
-        box_distance_adjoint(size, a, 0.5 / box_step * m_bar[k], x_bar);
-        box_distance_adjoint(size, b, -0.5 / box_step * m_bar[k], x_bar);
+        box_distance_adjoint(size, a, 0.5 / box_step * m_bar[k], size_bar, x_bar);
+        box_distance_adjoint(size, b, -0.5 / box_step * m_bar[k], size_bar, x_bar);
     }
 }
 
@@ -348,9 +374,11 @@ static void box_normal_adjoint(const double size[3], const double x[3], const do
 
 typedef struct tool_shape {
     double (*distance)(const double size[3], const double x[3]);
-    void (*distance_adjoint)(const double size[3], const double x[3], double d_bar, double x_bar[3]);
+    void (*distance_adjoint)(const double size[3], const double x[3], double d_bar, double size_bar[3],
+                             double x_bar[3]);
     void (*normal)(const double size[3], const double x[3], double n[3]);
-    void (*normal_adjoint)(const double size[3], const double x[3], const double n_bar[3], double x_bar[3]);
+    void (*normal_adjoint)(const double size[3], const double x[3], const double n_bar[3], double size_bar[3],
+                           double x_bar[3]);
 } tool_shape;
 
 #define TOOL_SHAPE(name_)                                                                                    \
@@ -387,10 +415,11 @@ static int to_stick(const mpm_tool *tool, double gap, const double x[3], bool ti
     return nearer;
 }
 
-static void stick_adjoint(const double y_bar[3], int stick, double *gap_bar, double x_bar[3])
+static void stick_adjoint(const double y_bar[3], int stick, mpm_pose *pose_bar, double x_bar[3])
 {
     vec3_add_scaled(x_bar, 1.0, y_bar);
-    *gap_bar += stick == 0 ? -0.5 * y_bar[0] : 0.5 * y_bar[0];
+    pose_bar->gap += stick == 0 ? -0.5 * y_bar[0] : 0.5 * y_bar[0];
+    pose_bar->constants.size[1] += 0.5 * y_bar[1];
 }
 
 /* ---- mesh: the normal is the unit vector along the gradient of the distance ---- */
@@ -430,8 +459,9 @@ static double local_distance(const mpm_tool *tool, double gap, const double x[3]
     return shape_at(tool, y)->distance(tool->size, y);
 }
 
+/* Adds to the adjoints of the gap and of the constants of the tool. */
 static void local_distance_adjoint(const mpm_tool *tool, double gap, const double x[3], double d_bar,
-                                   double *gap_bar, double x_bar[3])
+                                   mpm_pose *pose_bar, double x_bar[3])
 {
     double y[3], y_bar[3] = {0.0};
     if (tool->shape == MPM_MESH) {
@@ -439,9 +469,10 @@ static void local_distance_adjoint(const mpm_tool *tool, double gap, const doubl
         return;
     }
     int stick = to_stick(tool, gap, x, false, y);
-    shape_at(tool, y)->distance_adjoint(tool->size, y, d_bar, stick < 0 ? x_bar : y_bar);
+    shape_at(tool, y)->distance_adjoint(tool->size, y, d_bar, pose_bar->constants.size,
+                                        stick < 0 ? x_bar : y_bar);
     if (stick >= 0) {
-        stick_adjoint(y_bar, stick, gap_bar, x_bar);
+        stick_adjoint(y_bar, stick, pose_bar, x_bar);
     }
 }
 
@@ -457,7 +488,7 @@ static void local_normal(const mpm_tool *tool, double gap, const double x[3], do
 }
 
 static void local_normal_adjoint(const mpm_tool *tool, double gap, const double x[3], const double n_bar[3],
-                                 double *gap_bar, double x_bar[3])
+                                 mpm_pose *pose_bar, double x_bar[3])
 {
     double y[3], y_bar[3] = {0.0};
     if (tool->shape == MPM_MESH) {
@@ -465,9 +496,10 @@ static void local_normal_adjoint(const mpm_tool *tool, double gap, const double 
         return;
     }
     int stick = to_stick(tool, gap, x, true, y);
-    shape_at(tool, y)->normal_adjoint(tool->size, y, n_bar, stick < 0 ? x_bar : y_bar);
+    shape_at(tool, y)->normal_adjoint(tool->size, y, n_bar, pose_bar->constants.size,
+                                      stick < 0 ? x_bar : y_bar);
     if (stick >= 0) {
-        stick_adjoint(y_bar, stick, gap_bar, x_bar);
+        stick_adjoint(y_bar, stick, pose_bar, x_bar);
     }
 }
 
@@ -537,7 +569,7 @@ double mpm_tool_distance_bound(const mpm_tool *tool, const mpm_pose *pose, const
 static void mpm_tool_local_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
                                             double d_bar, mpm_pose *pose_bar, double local_bar[3])
 {
-    local_distance_adjoint(tool, pose->gap, local, d_bar, &pose_bar->gap, local_bar);
+    local_distance_adjoint(tool, pose->gap, local, d_bar, pose_bar, local_bar);
 }
 
 void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double d_bar,
@@ -582,7 +614,7 @@ static void mpm_tool_local_normal_adjoint(const mpm_tool *tool, const mpm_pose *
         local_normal(tool, pose->gap, local, m);
         quat_rotate_adjoint(pose->rotation, m, n_bar, pose_bar->rotation, m_bar);
     }
-    local_normal_adjoint(tool, pose->gap, local, m_bar, &pose_bar->gap, local_bar);
+    local_normal_adjoint(tool, pose->gap, local, m_bar, pose_bar, local_bar);
 }
 
 void mpm_tool_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
@@ -864,6 +896,7 @@ void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const do
         if (s.friction_factor > 0.0) {
             speed_bar += along / s.speed;
             approach_bar += contact->tool->friction * along / s.speed;
+            now_bar->constants.friction += s.approach * along / s.speed;
         }
         for (int i = 0; i < 3; i++) {
             tangent_bar[i] = scale * result_bar[i] + s.tangent[i] * speed_bar / s.speed;
@@ -893,6 +926,7 @@ void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const do
     mpm_tool_local_normal_adjoint(contact->tool, contact->now, s.local, normal_bar, now_bar, local_bar);
     if (s.influence < 1.0) {
         double d_bar = -contact->softness * s.influence * influence_bar;
+        now_bar->constants.softness -= s.distance * s.influence * influence_bar;
         mpm_tool_local_distance_adjoint(contact->tool, contact->now, s.local, d_bar, now_bar, local_bar);
     }
     mpm_tool_local_adjoint(contact->tool, contact->now, x, local_bar, now_bar, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tool.h - rigid tools: motion, surface (signed distance and normal), and contact with grid nodes, each with
- * its adjoint. Adjoint functions add to the *_bar arguments of their inputs. */
+ * its adjoint. Adjoint functions add to the *_bar arguments of their inputs; those of
+ * a pose include the constants of its tool. */
 #ifndef MPM_TOOL_H
 #define MPM_TOOL_H
 
