@@ -197,6 +197,7 @@ libexec_dshost_eval_SOURCES = \
 	tools/eval/cmd_eval.c \
 	tools/eval/eval_channels.c \
 	tools/eval/eval_gradient.c \
+	tools/eval/eval_objects.c \
 	tools/eval/eval_policy.c \
 	tools/eval/eval.h
 if HAVE_PNG

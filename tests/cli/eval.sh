@@ -330,6 +330,21 @@ if pkg-config --exists libpng; then
     mkdir -p locked && : > locked/file
     # shellcheck disable=SC2086
     bad 6 'locked/file' eval $cube --images locked/file
+    # shellcheck disable=SC2086
+    good "--objects" eval $cube --objects 3 --seed 7 --images set
+    [ "$(ls set | tr '\n' ' ')" = "7 8 9 objects.npz parameters.csv " ] && [ "$(wc -l < set/parameters.csv)" = 4 ] &&
+        cut -d, -f1 set/parameters.csv | tr '\n' ' ' | grep -q '^object 7 8 9 $'
+    result $? "writes images and parameters of every object"
+    # shellcheck disable=SC2086
+    good "one of them" eval $cube --x random:8 --images one --json
+    cmp -s one/pictures.png set/8/pictures.png && [ "$(awk -F, '$1 == 8 { print $3 }' set/parameters.csv)" = "$(field loss)" ]
+    result $? "is the point that --x names"
+    # shellcheck disable=SC2086
+    bad 2 'a whole number from 1' eval $cube --objects 1.5 --images set
+    # shellcheck disable=SC2086
+    bad 2 'with --images FOLDER' eval $cube --objects 2
+    # shellcheck disable=SC2086
+    bad 2 'its own points' eval $cube --objects 2 --images set --x center
 else
     skip "--images: no libpng"
 fi

@@ -160,7 +160,8 @@ static int ds_picture_fit(const char *path, const ds_snapshot *scene, const ds_c
 enum { SHOWN = 12 /* variables printed as text without derivatives */ };
 
 typedef struct request {
-    const char *x_spec, *trajectory, *picture, *images, *fit;
+    const char *x_spec, *trajectory, *picture, *images, *fit, *objects_text;
+    uint64_t objects; /* 0: a single point */
     int gradient, fd, metrics, channels, intervals, json;
     ds_policy_request policy;
 } request;
@@ -195,7 +196,10 @@ static const char usage[] =
     "also print the values of all channels: residuals, constraints, images ...\n  --intervals          also "
     "print how well the residuals determine the variables: 95 % intervals from their\n                       "
     "Jacobian\n  --fit F.svg          draw the simulated over the recorded motion (also F.png)\n  --images "
-    "FOLDER      write the image channels (camera and target images) to FOLDER/NAME.png\n  --trajectory F    "
+    "FOLDER      write the image channels (camera and target images) to FOLDER/NAME.png\n  "
+    "--objects N          with --images: a data set of N random points (random:SEED, random:SEED + 1, ...): "
+    "their images in\n                       FOLDER/SEED/NAME.png, ..., with parameters.csv and "
+    "objects.npz\n  --trajectory F    "
     "   write the frames: all as NumPy arrays (F.npz), or metrics and poses as a table (F.csv)\n  --picture "
     "F.png      draw the episode: start, middle, end, target\n  --fix NAME=VALUE     fix a variable at this "
     "value in start, center and random points; may be repeated\n  --seed N             seed of the "
@@ -467,6 +471,34 @@ static int check_files(const request *q, ds_error *e)
     return 0;
 }
 
+enum { MOST_OBJECTS = 1000000 };
+
+/* A data set has its own points and files. */
+static int check_objects(request *q, ds_error *e)
+{
+    const int other = q->x_spec != NULL || q->policy.spec != NULL || q->gradient || q->fd || q->metrics ||
+                      q->channels || q->intervals || q->fit != NULL || q->trajectory != NULL ||
+                      q->picture != NULL || q->json;
+    if (q->objects_text == NULL) {
+        return 0;
+    }
+    char *end = NULL;
+    const double count = strtod(q->objects_text, &end);
+    if (end == q->objects_text || *end != '\0' || !(count >= 1 && count <= MOST_OBJECTS) ||
+        count != floor(count)) {
+        return ds_fail(e, DS_EXIT_USAGE, "--objects %.40s: give a whole number from 1 to %d", q->objects_text,
+                       MOST_OBJECTS);
+    }
+    q->objects = (uint64_t)count;
+    if (q->images == NULL || other) {
+        return ds_fail(e, DS_EXIT_USAGE,
+                       q->images == NULL ? "--objects: name the folder of the data set with --images FOLDER"
+                                         : "--objects draws its own points and writes files only: combine it "
+                                           "with --images, --seed and settings of the environment alone");
+    }
+    return 0;
+}
+
 /* A policy defines the point, and several episodes are not a point. */
 static int check_policy(const request *q, ds_error *e)
 {
@@ -502,6 +534,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
                              {"intervals", .set = &q->intervals},
                              {"fit", .text = &q->fit},
                              {"images", .text = &q->images},
+                             {"objects", .text = &q->objects_text},
                              {"trajectory", .text = &q->trajectory},
                              {"picture", .text = &q->picture},
                              {"fix", .take = ds_run_flag_take},
@@ -524,6 +557,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, ds_er
     ds_file_named(q->trajectory);
     ds_file_named(q->picture);
     status = status != 0 ? status : check_files(q, e);
+    status = status != 0 ? status : check_objects(q, e);
     status = status != 0 ? status : ds_policy_request_check(&q->policy, e);
     return status != 0 ? status : check_policy(q, e);
 }
@@ -571,6 +605,13 @@ static int run(const ds_settings *settings, const ds_run_options *options, const
     evaluation v = {.policy = policy};
     int status = open_env(&v, q, settings, options, e);
 
+    if (status == 0 && q->objects > 0) {
+        const ds_objects set = {v.id, q->images, options->seed, q->objects};
+        status = ds_eval_objects(v.source.pool, &set, e);
+        free(v.x);
+        ds_scene_source_close(&v.source);
+        return status;
+    }
     if (status == 0 && q->policy.spec != NULL) {
         status =
             ds_policy_episodes(&q->policy, v.source.pool, v.id, options->seed, policy, &v.played, v.x, e);

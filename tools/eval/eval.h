@@ -34,6 +34,19 @@ json_t *ds_channel_values_json(const ds_channel_values *v);
  * there is no image, or in a build without libpng. */
 int ds_eval_images(const ds_channel_values *v, const char *id, const char *folder, ds_error *e);
 
+/* ---- data sets ---- */
+
+/* `count` points of the box, random:SEED, random:SEED + 1, ... as --x has them. */
+typedef struct ds_objects {
+    const char *id, *folder;
+    uint64_t seed, count;
+} ds_objects;
+
+/* Evaluates them. Writes FOLDER/NUMBER/NAME.png for each image channel, NUMBER from SEED on, a table
+ * FOLDER/parameters.csv (object, outcome, loss, variables), and FOLDER/objects.npz: x[count][n], loss[count],
+ * the first image channel [count][...] (NaN where an evaluation failed), and the names of the variables. */
+int ds_eval_objects(ds_pool *pool, const ds_objects *q, ds_error *e);
+
 /* ---- intervals: how well residuals determine the variables ---- */
 
 /* From their Jacobian J, as for least squares near the optimum (G. Seber, C. Wild, "Nonlinear regression",
