@@ -37,6 +37,8 @@ base_sources = \
 arithmetic_sources = core/arithmetic/arithmetic.c core/arithmetic/arithmetic.h
 protect_sources = core/protect/crash.c core/protect/crash.h core/protect/call_state.c core/protect/call_state.h
 config_sources = \
+	core/config/expect.c \
+	core/config/expect.h \
 	core/config/inifile.c \
 	core/config/inifile.h \
 	core/config/npy.h \
@@ -58,6 +60,7 @@ plugin_sources = \
 	core/plugin/elf_file.h \
 	core/plugin/env.c \
 	core/plugin/env_steps.c \
+	core/plugin/expectation.c \
 	core/plugin/instance.c \
 	core/plugin/instance.h \
 	core/plugin/loader.c \

@@ -92,7 +92,7 @@ check_PROGRAMS += %D%/optimizers/test_invariance
 check_PROGRAMS += \
 	%D%/abi/test_abi %D%/abi/test_random %D%/core/config/test_npy %D%/core/config/test_settings \
 	%D%/core/embed/test_environment %D%/core/embed/test_runner %D%/core/embed/test_search %D%/core/evaluate/test_pool \
-	%D%/core/plugin/test_channels %D%/core/plugin/test_instance %D%/core/run/test_queries %D%/core/run/test_isolated \
+	%D%/core/plugin/test_channels %D%/core/plugin/test_expectation %D%/core/plugin/test_instance %D%/core/run/test_queries %D%/core/run/test_isolated \
 	%D%/core/scene/test_snapshot %D%/core/store/test_store
 # As other programs use libdiffsim.
 library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/core/embed/test_search
@@ -233,6 +233,7 @@ quick_scripts = \
 	%D%/cli/store/kill_channels.sh \
 	%D%/cli/store/kill_lm.sh \
 	%D%/cli/store/kill_pbh.sh \
+	%D%/cli/expect.sh \
 	%D%/cli/fix.sh \
 	%D%/cli/store/progress.sh \
 	%D%/cli/methods/identification.sh \

@@ -19,6 +19,35 @@
 
 /* Bytes of a line of an .ini file for the key and its text. */
 enum { LINE_LIMIT = DS_INI_LINE_LIMIT - 3, LIST_LIMIT = DS_MAX_VARIABLES };
+enum { EXPECT_MAX = 4, EPISODES_MAX = 4096 }; /* parameters of ds_expect_schema, and the largest `expect` */
+
+static const char *const draws[] = {"run", "row", NULL};
+
+const ds_param *const ds_expect_schema[] = {
+    DS_INT("expect", "0", 0, EPISODES_MAX, "",
+           "Episodes of one evaluation: loss and gradient are their means over the draws of expect_over and "
+           "over noise. 0 = one episode as it is.",
+           .flags = DS_PARAM_ADVANCED),
+    DS_TEXT("expect_over", "",
+            "What differs between them, for example mass=uniform(0.9,1.1), start[0]+=normal(0,0.1), "
+            "x+=normal(0,0.05); empty = the noise alone.",
+            .flags = DS_PARAM_ADVANCED),
+    DS_ENUM("expect_draws", "run", draws,
+            "run: every evaluation has the same draws, so that the loss has no noise; row: each has its own.",
+            .flags = DS_PARAM_ADVANCED),
+    DS_INT("expect_seed", "0", 0, 9007199254740992.0, "",
+           "Another number gives other draws. They do not depend on the seed of the run.",
+           .flags = DS_PARAM_ADVANCED),
+    NULL};
+
+int ds_expect_owns(const char *name)
+{
+    size_t i = 0;
+    while (ds_expect_schema[i] != NULL && strcmp(ds_expect_schema[i]->name, name) != 0) {
+        i++;
+    }
+    return ds_expect_schema[i] != NULL;
+}
 
 typedef struct value {
     const ds_param *info;
@@ -355,6 +384,23 @@ static int check_key(const ds_params *p, const ds_setting *s, const char *owner,
                    owner[0] != '\0' ? ": " : "", s->key, ds_section_names[section], hint);
 }
 
+/* Adds the host's own parameters of environments that the user has set to n parameters of the schema; a
+ * schema made from other parameters has them already. Returns their number. */
+static size_t add_expect(ds_params *p, size_t n, const ds_settings *settings)
+{
+    for (size_t i = 0; ds_expect_schema[i] != NULL; i++) {
+        const ds_param *info = ds_expect_schema[i];
+        size_t k = 0;
+        while (k < n && strcmp(p->item[k].info->name, info->name) != 0) {
+            k++;
+        }
+        if (k == n && ds_settings_find(settings, DS_SECTION_ENV, info->name) != NULL) {
+            p->item[n++].info = info;
+        }
+    }
+    return n;
+}
+
 int ds_params_make(const ds_param *const *schema, const char *owner, const ds_settings *settings, int section,
                    ds_params **out, ds_error *e)
 {
@@ -363,25 +409,27 @@ int ds_params_make(const ds_param *const *schema, const char *owner, const ds_se
     while (schema != NULL && schema[n] != NULL) {
         n++;
     }
-    ds_params *p = calloc(1, sizeof *p + n * sizeof *p->item);
+    ds_params *p = calloc(1, sizeof *p + (n + EXPECT_MAX) * sizeof *p->item);
     if (p == NULL) {
         return ds_no_memory(e);
     }
-    p->count = n;
     for (size_t i = 0; i < n; i++) {
         p->item[i].info = schema[i];
     }
+    n = section == DS_SECTION_ENV ? add_expect(p, n, settings) : n;
+    p->count = n;
     const ds_section *given = &settings->section[section];
     for (size_t i = 0; i < given->count && status == 0; i++) {
         status = check_key(p, &given->item[i], owner, section, e);
     }
     for (size_t i = 0; i < n && status == 0; i++) {
-        const ds_setting *s = ds_settings_find(settings, section, schema[i]->name);
+        const ds_param *info = p->item[i].info;
+        const ds_setting *s = ds_settings_find(settings, section, info->name);
         p->item[i].given = s != NULL;
-        if (s == NULL && (schema[i]->flags & DS_PARAM_REQUIRED) != 0) {
+        if (s == NULL && (info->flags & DS_PARAM_REQUIRED) != 0) {
             status = ds_fail(e, DS_EXIT_CONFIG,
                              "%s: parameter '%s' must be set (%s), for example with --set %s.%s=...", owner,
-                             schema[i]->name, schema[i]->doc, ds_section_names[section], schema[i]->name);
+                             info->name, info->doc, ds_section_names[section], info->name);
         } else {
             status = convert(&p->item[i], s, owner, e);
         }

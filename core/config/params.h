@@ -24,6 +24,13 @@
 
 typedef struct ds_params ds_params;
 
+/* The host's own parameters of every environment (config/expect.h): ds_params_make() accepts them in [env]
+ * next to those of the plugin, and lists those that are set. NULL-terminated. */
+extern const ds_param *const ds_expect_schema[];
+
+/* Is it the name of one of them? A plugin of an environment may not use it. */
+int ds_expect_owns(const char *name);
+
 /* Converts a section by a schema (NULL-terminated, may be NULL). `owner` names the plugin in messages
  * ("torus"); "" = the run. Refuses with origin, key, value, allowed values and the nearest known name:
  * unknown keys, values of the wrong type or out of range, missing required ones, unreadable files. */

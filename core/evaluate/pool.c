@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/program.h"
 #include "base/text.h"
+#include "config/expect.h"
 #include "evaluate/fix.h"
 #include "protect/crash.h"
 #include "protect/call_state.h"
@@ -133,6 +134,9 @@ static int open_workers(ds_pool *p, ds_error *e)
     const ds_pool_config *c = &p->config;
     int rc = ds_params_make(c->module->plugin->desc->params, c->module->id, c->settings, DS_SECTION_ENV,
                             &p->params, e);
+    ds_expect expect = {0}; /* tested here, where messages know the origin of a setting */
+    rc = rc != 0 ? rc : ds_expect_make(c->settings, p->params, c->module->id, &expect, e);
+    ds_expect_clear(&expect);
     ds_supervisor_config cc = ds_pool_supervisor_config(p, c->jobs);
     rc = rc != 0 ? rc : ds_supervisor_open(&cc, &p->supervisor, e);
     if (rc != 0) {

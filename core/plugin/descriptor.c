@@ -409,8 +409,8 @@ static int whole_limit(double v)
     return isinf(v) || fabs(v) <= (double)DS_WHOLE_MAX;
 }
 
-static int accept_param(const ds_param *q, size_t index, const ds_param *const *all, const char *path,
-                        ds_error *e)
+static int accept_param(const ds_param *q, size_t index, const ds_param *const *all, uint32_t kind,
+                        const char *path, ds_error *e)
 {
     if (!is_name(q->name)) {
         return ds_fail(
@@ -422,6 +422,12 @@ static int accept_param(const ds_param *q, size_t index, const ds_param *const *
         if (strcmp(all[k]->name, q->name) == 0) {
             return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s' is declared twice", path, q->name);
         }
+    }
+    if (kind == DS_KIND_ENV && ds_expect_owns(q->name)) {
+        return ds_fail(e, DS_EXIT_PLUGIN,
+                       "%s: parameter '%s': the host has a parameter of this name for every environment; use "
+                       "another one",
+                       path, q->name);
     }
     if (q->type < DS_PARAM_BOOL || q->type > DS_PARAM_ARRAY) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: parameter '%s': type %u is unknown, 1 to 8 are known", path,
@@ -492,7 +498,7 @@ int ds_desc_accept(const ds_desc *d, const char *id, const char *path, ds_error 
     status = status != 0 ? status : accept_ids("an id in `needs`", d->needs, path, e);
     status = status != 0 ? status : accept_ids("an id in `uses`", d->uses, path, e);
     for (size_t i = 0; status == 0 && d->params != NULL && d->params[i] != NULL; i++) {
-        status = accept_param(d->params[i], i, d->params, path, e);
+        status = accept_param(d->params[i], i, d->params, d->kind, path, e);
     }
     return status;
 }

@@ -198,7 +198,7 @@ static int read_info(ds_env *env, ds_error *e)
     return 0;
 }
 
-static int create(ds_env *env, ds_error *e)
+int ds_env_create(ds_env *env, ds_error *e)
 {
     ds_status st = env->vt->create(&env->services.host, &env->self);
     if (st == DS_OK && env->self != NULL) {
@@ -229,15 +229,8 @@ static int read_all(ds_env *env, ds_error *e)
     return status != 0 ? status : read_steps(env, e);
 }
 
-int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
-                const atomic_int *stop, ds_env **out, ds_error *e)
-{
-    const ds_place place = {threads, 0, 1};
-    return ds_env_open_at(module, settings, seed, &place, stop, out, e);
-}
-
-int ds_env_open_at(const ds_module *module, const ds_settings *settings, uint64_t seed, const ds_place *place,
-                   const atomic_int *stop, ds_env **out, ds_error *e)
+int ds_env_open_by(const ds_module *module, const ds_settings *settings, uint64_t seed, const ds_place *place,
+                   const atomic_int *stop, ds_env_maker *make, void *ctx, ds_env **out, ds_error *e)
 {
     ds_env *env = calloc(1, sizeof *env);
     ds_params *params = NULL;
@@ -254,8 +247,13 @@ int ds_env_open_at(const ds_module *module, const ds_settings *settings, uint64_
     ds_services_init(&env->services, module, params, seed, place->threads, stop);
     env->services.host.worker = place->worker;
     env->services.host.workers = place->workers > 0 ? place->workers : 1;
+    if (place->quiet) {
+        ds_services_quiet(&env->services);
+    }
+    env->episodes = 1;
+    env->stochastic = (module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0;
     const ds_call_state ours = ds_call_state_save();
-    status = status != 0 ? status : create(env, e);
+    status = status != 0 ? status : make != NULL ? make(env, ctx, e) : ds_env_create(env, e);
     ds_call_state_restore(&ours);
     status = status != 0 ? status : read_all(env, e);
     ds_call_state_restore(&ours);
@@ -294,7 +292,8 @@ ds_env_facts ds_env_facts_of(const ds_env *env)
                           .channels = &env->channels,
                           .has_gradient = env->has_gradient != 0,
                           .steps_gradient = env->steps_gradient != NULL,
-                          .stochastic = (env->module->plugin->desc->flags & DS_ENV_STOCHASTIC) != 0,
+                          .stochastic = env->stochastic,
+                          .episodes = env->episodes,
                           .lower = env->lower,
                           .upper = env->upper,
                           .x0 = env->x0,

@@ -20,6 +20,8 @@ typedef struct ds_env {
     ds_env_info info;
     double *lower, *upper, *x0; /* n values each */
     int has_gradient;
+    int stochastic;                              /* results depend on the noise key */
+    uint64_t episodes;                           /* of one evaluation (expectation.c) */
     uint64_t max_rows;                           /* rows of one call of evaluate() */
     const ds_env_steps *steps;                   /* NULL = not offered */
     ds_steps_info steps_info;                    /* max_lanes at least 1 */
@@ -35,7 +37,7 @@ typedef struct ds_env {
 } ds_env;
 
 /* Makes an environment from section [env] of the settings; reads and tests its info, bounds and extensions.
- */
+ * With env.expect it has several instances (expectation.c). */
 int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t seed, uint32_t threads,
                 const atomic_int *stop, ds_env **out, ds_error *e);
 
@@ -43,9 +45,16 @@ int ds_env_open(const ds_module *module, const ds_settings *settings, uint64_t s
 typedef struct ds_place {
     uint32_t threads; /* for one call */
     uint32_t worker, workers;
+    int quiet; /* drop what the instance logs */
 } ds_place;
 int ds_env_open_at(const ds_module *module, const ds_settings *settings, uint64_t seed, const ds_place *place,
                    const atomic_int *stop, ds_env **out, ds_error *e);
+
+/* The same, where `make` sets env->vt and env->self (NULL: ds_env_create(), create() of the plugin). */
+typedef int ds_env_maker(ds_env *env, void *ctx, ds_error *e);
+int ds_env_open_by(const ds_module *module, const ds_settings *settings, uint64_t seed, const ds_place *place,
+                   const atomic_int *stop, ds_env_maker *make, void *ctx, ds_env **out, ds_error *e);
+int ds_env_create(ds_env *env, ds_error *e);
 void ds_env_close(ds_env *env);
 
 /* Reads and tests the names of the variables, if there are at most DS_MAX_NAMED. Not part of ds_env_open():
@@ -62,6 +71,7 @@ typedef struct ds_env_facts {
     int has_gradient;
     int steps_gradient; /* stepwise control offers derivatives */
     int stochastic;
+    uint64_t episodes;                  /* of one evaluation, at least 1 */
     const double *lower, *upper, *x0;   /* info.n values each */
     const ds_named_variable *variables; /* info.n; NULL = unnamed */
     const ds_params *params;

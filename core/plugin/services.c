@@ -138,6 +138,18 @@ void ds_services_init(ds_services *s, const ds_module *module, ds_params *params
                        .stop = stop};
 }
 
+static void drop_log(const ds_host *host, uint32_t level, const char *line)
+{
+    (void)host;
+    (void)level;
+    (void)line;
+}
+
+void ds_services_quiet(ds_services *s)
+{
+    s->host.log = drop_log;
+}
+
 void ds_services_clear(ds_services *s)
 {
     ds_params_free(s->params);

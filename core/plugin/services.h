@@ -23,6 +23,9 @@ void ds_services_init(ds_services *s, const ds_module *module, ds_params *params
                       uint32_t threads, const atomic_int *stop);
 void ds_services_clear(ds_services *s);
 
+/* Drops the lines that the plugin logs from now on. */
+void ds_services_quiet(ds_services *s);
+
 /* The error for a failed call of the plugin: "torus: create() failed: TEXT (DS_E_PARAM)". */
 int ds_services_fail(const ds_services *s, ds_error *e, const char *function, ds_status status);
 

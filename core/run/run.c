@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "config/expect.h"
 #include "plugin/instance.h"
 #include "protect/call_state.h"
 #include "protect/crash.h"
@@ -187,6 +188,9 @@ static int open_problem(ds_run *run, ds_error *e)
         snprintf(who, sizeof(who), "%s with fixed variables", s->env_module->id);
         offer.who = who;
         offer.episodes = offer.episode_gradients = 0;
+    } else if (ds_expect_episodes(&s->settings) > 1) {
+        snprintf(who, sizeof(who), "%s with env.expect", s->env_module->id);
+        offer.who = who;
     }
     run->client.problem = run->client.free_variables.problem;
     return ds_need_check(run->module->plugin->desc, &offer, e);
@@ -571,12 +575,25 @@ static int carry_out(ds_run *run, json_t **summary, ds_error *e)
 
 /* ---- start ---- */
 
+/* Converts run.budget, which counts episodes, to evaluations of several episodes each (env.expect). */
+static int count_evaluations(ds_session *s, ds_error *e)
+{
+    const uint64_t each = ds_expect_episodes(&s->settings), episodes = (uint64_t)s->options.budget;
+    s->options.budget = (int64_t)(episodes / each);
+    return s->options.budget >= 1 ? 0
+                                  : ds_fail(e, DS_EXIT_CONFIG,
+                                            "a budget of %llu episodes is less than one evaluation of "
+                                            "env.expect = %llu: use a larger --budget",
+                                            (unsigned long long)episodes, (unsigned long long)each);
+}
+
 /* Makes everything up to a record without evaluations. */
 static int prepare(ds_run *run, const ds_settings *settings, ds_error *e)
 {
     ds_session *s = &run->session;
     int rc = ds_session_taken(s, e);
     rc = rc != 0 ? rc : ds_session_configure(s, settings, e);
+    rc = rc != 0 ? rc : count_evaluations(s, e);
     if (rc == 0) {
         s->journal.budget = run->plan = (uint64_t)s->options.budget;
     }
@@ -605,9 +622,13 @@ int ds_run_start(const ds_settings *settings, const char *folder, const ds_obser
         rc = e->status;
     }
     if (rc == 0) {
-        ds_log(DS_LOG_INFO, NULL, "%s (%llu variables) with %s, seed %llu, %llu evaluations -> %s",
+        char each[40] = "";
+        if (s->env->episodes > 1) {
+            snprintf(each, sizeof each, " of %llu episodes each", (unsigned long long)s->env->episodes);
+        }
+        ds_log(DS_LOG_INFO, NULL, "%s (%llu variables) with %s, seed %llu, %llu evaluations%s -> %s",
                s->spec.env.id, (unsigned long long)s->env->info.n, s->spec.opt.id,
-               (unsigned long long)s->options.seed, (unsigned long long)j->budget, s->folder);
+               (unsigned long long)s->options.seed, (unsigned long long)j->budget, each, s->folder);
         rc = carry_out(run, summary, e);
     }
     close_run(run);
@@ -632,7 +653,7 @@ int ds_run_may_override(const char *key)
 /* The budgets of the first start and of this one. */
 static int restore_budget(ds_run *run, const ds_settings *overrides, ds_error *e)
 {
-    const ds_session *s = &run->session;
+    ds_session *s = &run->session;
     double plan = 0.0, budget = 0.0;
     int rc = ds_session_fact(s, "plan", &plan, e);
     rc = rc != 0 ? rc : ds_session_fact(s, "budget", &budget, e);
@@ -641,6 +662,7 @@ static int restore_budget(ds_run *run, const ds_settings *overrides, ds_error *e
     }
     rc = rc != 0 ? rc : ds_journal_read_halts(&run->session.journal, e);
     int given = ds_settings_find(overrides, DS_SECTION_RUN, "budget") != NULL;
+    rc = rc != 0 ? rc : count_evaluations(s, e);
     run->plan = (uint64_t)plan;
     run->session.journal.budget = given ? (uint64_t)s->options.budget : (uint64_t)budget;
     return rc;

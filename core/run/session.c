@@ -310,6 +310,7 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
     const int apart = found && l->n > DS_SUMMARY_VARIABLES; /* best_x is a file of its own */
     int plugin = s->env_module != NULL;                     /* else a program has evaluated */
     int inexact = plugin && (s->env_module->plugin->desc->flags & DS_ENV_INEXACT) != 0;
+    const uint64_t each = plugin ? s->env->episodes : 1;
     char abi[32];
     snprintf(abi, sizeof(abi), "%u.%u", DS_ABI_MAJOR, DS_ABI_MINOR);
     json_t *versions = ds_json_object((ds_json_entry[]){{"dshost", json_string(PACKAGE_VERSION)},
@@ -327,6 +328,7 @@ json_t *ds_session_summary(const ds_session *s, uint64_t plan)
                           {"planned_budget", ds_json_whole(plan)},
                           {"target", ds_json_real(s->options.target)},
                           {"evaluations", ds_json_whole(l->count)},
+                          {"episodes_per_evaluation", each > 1 ? ds_json_whole(each) : NULL},
                           {"recorded", readable ? ds_json_whole(recorded) : NULL},
                           {"gradients", ds_json_whole(l->gradients)},
                           {"best_loss", ds_json_real(l->best_loss)},

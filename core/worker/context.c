@@ -102,7 +102,7 @@ int ds_worker_make_env(ds_worker_context *w, ds_env **out, ds_error *e)
         if (w->env == NULL) {
             ds_worker_limit_memory(w);
         }
-        const ds_place place = {w->start.threads, w->start.worker, w->start.workers};
+        const ds_place place = {w->start.threads, w->start.worker, w->start.workers, 0};
         rc = ds_env_open_at(module, &settings, w->start.seed, &place, NULL, out, e);
         ds_worker_after_call("create()");
     }

@@ -61,7 +61,7 @@ static int credible(const ds_env_facts *f)
     int steps = rl->horizon == 0 ||
                 (rl->horizon <= f->info.n && rl->n_act >= 1 && rl->n_act <= f->info.n &&
                  rl->horizon * rl->n_act == f->info.n && rl->n_obs >= 1 && rl->n_obs <= DS_MAX_OBSERVED);
-    return f->info.n >= 1 && f->info.n <= DS_MAX_VARIABLES && f->max_rows >= 1 && steps &&
+    return f->info.n >= 1 && f->info.n <= DS_MAX_VARIABLES && f->max_rows >= 1 && f->episodes >= 1 && steps &&
            isfinite(f->info.tolerance) && f->info.tolerance >= 0.0 && ds_score_credible(&f->score);
 }
 

@@ -240,6 +240,7 @@ result $? "listings are those of the files that they show: $(tr '\n' ' ' < gone)
 "$dshost" list --json | tr ',' '\n' | sed -n 's/.*"id": "\([a-z0-9_]*\)".*/\1/p' > ids
 # Plugins of the reader, which the pages make.
 printf '%s\n' hill walk my_env pusher mine >> ids
+echo expect >> ids # a topic of `dshost help`
 cut -f2 told | sort -u | while read -r c; do
     [ "$c" = foo ] || "$dshost" "$c" --help > flags.$c 2>&1 || echo "$c is no command"
 done > gone

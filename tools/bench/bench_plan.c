@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "config/expect.h"
 #include "config/inifile.h"
 #include "evaluate/trust.h"
 #include "plugin/instance.h"
@@ -319,6 +320,11 @@ const ds_bench_cell *ds_bench_cell_of(const ds_bench_plan *p, size_t run)
     return &p->cell[run % p->cells];
 }
 
+uint64_t ds_bench_budget(const ds_bench_plan *p, const ds_bench_cell *cell)
+{
+    return p->budget / ds_expect_episodes(&p->variant[DS_BENCH_ENV][cell->env].part->settings);
+}
+
 uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run)
 {
     const uint64_t number = run / p->cells;
@@ -559,7 +565,8 @@ static uint64_t budget_of(const char *folder)
         most = (uint64_t)int_of(&s, "budget");
     }
     if (ds_result_read(folder, &r, &ignored) >= 0) {
-        most = r.evaluations > most ? r.evaluations : most;
+        const uint64_t episodes = r.evaluations * ds_expect_episodes(&s);
+        most = episodes > most ? episodes : most;
         ds_result_clear(&r);
     }
     ds_settings_clear(&s);

@@ -37,11 +37,11 @@ typedef struct ds_bench_plan {
     size_t variants[2];
     ds_bench_cell *cell;
     size_t cells;
-    size_t seeds;  /* in every cell */
-    size_t wanted; /* seeds to be done */
-    size_t before; /* seeds below file.seed, which are in OUT */
-    size_t runs;   /* of all cells */
-    uint64_t budget;
+    size_t seeds;         /* in every cell */
+    size_t wanted;        /* seeds to be done */
+    size_t before;        /* seeds below file.seed, which are in OUT */
+    size_t runs;          /* of all cells */
+    uint64_t budget;      /* episodes of a run; see ds_bench_budget() */
     double seconds;       /* time limit of a run, 0 = none */
     int64_t jobs;         /* runs at the same time on this machine */
     size_t shard, shards; /* runs of this process: shard of 0..shards-1 */
@@ -64,6 +64,8 @@ void ds_bench_plan_clear(ds_bench_plan *p);
 
 /* Of a run: its cell, its seed, whether it belongs to this shard, and whether it is selected. */
 const ds_bench_cell *ds_bench_cell_of(const ds_bench_plan *p, size_t run);
+/* Evaluations that the budget allows: fewer than episodes where env.expect averages several. */
+uint64_t ds_bench_budget(const ds_bench_plan *p, const ds_bench_cell *cell);
 uint64_t ds_bench_seed_of(const ds_bench_plan *p, size_t run);
 uint64_t ds_bench_first_seed(const ds_bench_plan *p);
 int ds_bench_is_here(const ds_bench_plan *p, size_t run);

@@ -24,11 +24,11 @@ static const double WRITE_EVERY = 2.0;
 /* ---- reading folders ---- */
 
 /* Did a run end at a limit that has been raised since? */
-static int may_continue(const ds_bench_plan *p, const ds_result *r)
+static int may_continue(const ds_bench_plan *p, size_t run, const ds_result *r)
 {
-    return (strcmp(r->ended, "budget") == 0 && r->evaluations < p->budget) ||
-           (strcmp(r->ended, "time") == 0 && r->evaluations < p->budget &&
-            (p->seconds <= 0 || r->wall_s < p->seconds));
+    return r->evaluations < ds_bench_budget(p, ds_bench_cell_of(p, run)) &&
+           (strcmp(r->ended, "budget") == 0 ||
+            (strcmp(r->ended, "time") == 0 && (p->seconds <= 0 || r->wall_s < p->seconds)));
 }
 
 /* Why a run is not repeated, and where to read more; to be freed. */
@@ -81,7 +81,7 @@ static int read_run(ds_bench_state *s, size_t k, int retry, ds_error *e)
         r->wall_s = found.wall_s;
         take_text(&r->arithmetic, &found.arithmetic);
         take_text(&r->processor, &found.processor);
-        if (ds_result_is_done(&found) && !may_continue(s->plan, &found)) {
+        if (ds_result_is_done(&found) && !may_continue(s->plan, k, &found)) {
             r->state = DS_BENCH_DONE;
         } else if (!retry && strcmp(found.ended, "too_many_failures") == 0) {
             r->state = DS_BENCH_FAILED;
@@ -344,9 +344,10 @@ static void count_runs(const ds_bench_state *s, uint64_t now, sums *out)
 }
 
 /* Remaining time of a run, limited by its time limit. */
-static double left_of(const ds_bench_plan *p, const ds_bench_run *r, double pace, uint64_t now)
+static double left_of(const ds_bench_plan *p, uint64_t budget, const ds_bench_run *r, double pace,
+                      uint64_t now)
 {
-    double left = r->evaluations < p->budget ? (double)(p->budget - r->evaluations) * pace : 0.0;
+    double left = r->evaluations < budget ? (double)(budget - r->evaluations) * pace : 0.0;
     double spent = r->state == DS_BENCH_RUNNING ? 1e-9 * (double)(now - r->since) : 0.0;
     return p->seconds > 0 ? fmin(left, fmax(0.0, p->seconds - spent)) : left;
 }
@@ -362,7 +363,7 @@ static void add_times(const ds_bench_state *s, uint64_t now, sums *out)
         }
         const rate *r = c->pace.evaluations > 0 ? &c->pace : &out->env[p->cell[k % p->cells].env];
         double pace = r->evaluations > 0 ? r->seconds / r->evaluations : (double)INFINITY;
-        double left = left_of(p, &s->run[k], pace, now);
+        double left = left_of(p, ds_bench_budget(p, ds_bench_cell_of(p, k)), &s->run[k], pace, now);
         c->left += left;
         out->left += left;
     }

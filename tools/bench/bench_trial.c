@@ -276,6 +276,7 @@ static void evaluate_trial(const ds_bench_plan *plan, size_t env, trial_cost *ou
 /* One row of the table. */
 typedef struct row {
     size_t runs, done, failed;
+    uint64_t budget;    /* evaluations of a run */
     double evaluations; /* remaining */
     double each;        /* seconds per evaluation, INFINITY = unknown */
     double own;   /* own time of the optimizer per run, seconds; INFINITY = unknown; 0 = included in `each` */
@@ -312,7 +313,8 @@ static double own_of(estimate *q, size_t cell)
         }
     }
     fflush(stdout); /* so that buffered text is not written twice */
-    t.s = optimizer_cost(opt->module, &opt->part->settings, t.n, p->budget, t.gradient, OWN_S);
+    t.s = optimizer_cost(opt->module, &opt->part->settings, t.n, ds_bench_budget(p, &p->cell[cell]),
+                         t.gradient, OWN_S);
     q->own[q->owns++] = t;
     return t.s;
 }
@@ -323,7 +325,7 @@ static row make_row(estimate *q, size_t cell)
     const trial_cost *cost = &q->cost[s->plan->cell[cell].env];
     const ds_bench_plan *p = s->plan;
     const ds_desc *opt = p->variant[DS_BENCH_OPT][p->cell[cell].opt].module->plugin->desc;
-    row r = {0, 0, 0, 0.0, 0.0, 0.0, 0};
+    row r = {.budget = ds_bench_budget(p, &p->cell[cell])};
     double seconds = 0.0, evaluations = 0.0;
     for (size_t k = cell; k < p->runs; k += p->cells) {
         const ds_bench_run *run = &s->run[k];
@@ -337,8 +339,8 @@ static row make_row(estimate *q, size_t cell)
             seconds += run->wall_s;
             evaluations += (double)run->evaluations;
         }
-        if (run->state < DS_BENCH_DONE && run->evaluations < p->budget) {
-            r.evaluations += (double)(p->budget - run->evaluations);
+        if (run->state < DS_BENCH_DONE && run->evaluations < r.budget) {
+            r.evaluations += (double)(r.budget - run->evaluations);
         }
     }
     int gradient = ds_desc_uses(opt, DS_HAS_GRADIENT);
@@ -351,21 +353,21 @@ static row make_row(estimate *q, size_t cell)
 }
 
 /* Time of all evaluations of a run; unknown parts are left out. */
-static double budget_seconds(const ds_bench_plan *p, const row *r)
+static double budget_seconds(const row *r)
 {
-    return r->each * (double)p->budget + (isfinite(r->own) ? r->own : 0.0);
+    return r->each * (double)r->budget + (isfinite(r->own) ? r->own : 0.0);
 }
 
 /* The same with the time limit of a run, and for all remaining runs. */
 static double run_seconds(const ds_bench_plan *p, const row *r)
 {
-    double s = budget_seconds(p, r);
+    double s = budget_seconds(r);
     return p->seconds > 0 ? fmin(s, p->seconds) : s;
 }
 
 static double left_seconds(const ds_bench_plan *p, const row *r)
 {
-    return r->evaluations > 0 ? run_seconds(p, r) * r->evaluations / (double)p->budget : 0.0;
+    return r->evaluations > 0 ? run_seconds(p, r) * r->evaluations / (double)r->budget : 0.0;
 }
 
 static void print_row(const ds_bench_state *s, size_t cell, const row *r, const trial_cost *cost)
@@ -373,8 +375,7 @@ static void print_row(const ds_bench_state *s, size_t cell, const row *r, const 
     char run[32], all[32], each[32];
     ds_duration_text(run_seconds(s->plan, r), run, sizeof(run));
     ds_duration_text(left_seconds(s->plan, r), all, sizeof(all));
-    snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?",
-             budget_seconds(s->plan, r) / (double)s->plan->budget,
+    snprintf(each, sizeof(each), isfinite(r->each) ? "%.3g%s" : "?", budget_seconds(r) / (double)r->budget,
              r->measured        ? ""
              : isfinite(r->own) ? "*"
                                 : "+");
@@ -451,7 +452,7 @@ int ds_bench_dry_run(const ds_bench_state *s, int json, ds_error *e)
     const ds_bench_plan *p = s->plan;
     estimate q = {s, calloc(p->variants[DS_BENCH_ENV], sizeof(*q.cost)), calloc(p->cells, sizeof(*q.own)), 0};
     json_t *list = json ? json_array() : NULL;
-    row sum = {0, 0, 0, 0.0, 0.0, 0.0, 0};
+    row sum = {.runs = 0};
     double seconds = 0.0;
     int unknown = 0;
     int rc = q.cost == NULL || q.own == NULL ? ds_no_memory(e) : 0;

@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "config/expect.h"
 #include "config/run_options.h"
 #include "evaluate/pool.h"
 #include "catalog/catalog.h"
@@ -279,6 +280,7 @@ static void plugin_text(const ds_module *m, const ds_settings *settings)
 static const char usage[] =
     "usage: dshost help                  the commands\n       dshost help ID [OPTIONS]     a plugin and its "
     "parameters\n       dshost help run [--json]     section [run] of an .ini file\n       dshost help "
+    "expect           random settings of an environment\n       dshost help "
     "COMMAND          the flags of a command\n  --set env.NAME=VALUE   describe the problem (variables, "
     "channels, hook points) with this parameter\n                         instead of its default, as in "
     "env.variant=damping; may be repeated\n  --json                 print one JSON object\n";
@@ -296,22 +298,34 @@ static int take_set(void *to, const char *name, const char *text, ds_error *e)
                : ds_fail(e, DS_EXIT_USAGE, "help: --set %.80s: expected env.NAME=VALUE", text);
 }
 
-/* Section [run] of an .ini file. */
-static int help_run(int json, ds_error *e)
+/* Parameters of the host: section [run] of an .ini file, or those of [env] for every environment. */
+static int help_host(const char *id, const ds_param *const *schema, const char *text, int json, ds_error *e)
 {
     if (json) {
-        json_t *o = json_pack("{s:s, s:o}", "id", "run", "params", params_json(ds_run_schema));
+        json_t *o = json_pack("{s:s, s:o}", "id", id, "params", params_json(schema));
         int status = ds_json_write(o, stdout, "standard output", e);
         json_decref(o);
         return status;
     }
-    printf("Section [run] of an .ini file; the same names are flags of `dshost run` (--timeout-s for "
-           "timeout_s).\n\n");
-    for (int i = 0; ds_run_schema[i] != NULL; i++) {
-        ds_describe_param(stdout, ds_run_schema[i], "  ");
+    printf("%s\n\n", text);
+    for (int i = 0; schema[i] != NULL; i++) {
+        ds_describe_param(stdout, schema[i], "  ");
     }
     return 0;
 }
+
+static const char run_text[] =
+    "Section [run] of an .ini file; the same names are flags of `dshost run` (--timeout-s "
+    "for timeout_s).";
+static const char expect_text[] = "Parameters of every environment (--set env.expect=8, or section [env]): "
+                                  "an evaluation is the mean of several "
+                                  "episodes\nwith random settings. It is one row of the record, and counts "
+                                  "as that many episodes of the budget.\n\n"
+                                  "Terms of expect_over: NAME=uniform(A,B), loguniform(A,B), normal(MEAN,SD) "
+                                  "or choice(A,B,...); += adds the "
+                                  "number to the\nvalue, *= multiplies it. NAME is a parameter, an element "
+                                  "of a list (start[0]), or x, the decision "
+                                  "variables (x+= only).";
 
 static int help_plugin(const char *name, const request *q, ds_error *e)
 {
@@ -344,19 +358,21 @@ static int run_request(const request *q, int argc, char **argv, ds_error *e)
         return 0;
     }
     if (optind + 1 != argc) {
-        return ds_fail(
-            e, DS_EXIT_USAGE,
-            "help: name one plugin (`dshost list` prints them), a command, or 'run' for section [run]");
+        return ds_fail(e, DS_EXIT_USAGE,
+                       "help: name one plugin (`dshost list` prints them), a command, 'run' for section "
+                       "[run], or 'expect' for random settings");
     }
     const char *name = argv[optind];
-    const int is_run = strcmp(name, "run") == 0;
-    if (!is_run && !ds_is_command(name)) {
+    const int is_run = strcmp(name, "run") == 0, is_expect = strcmp(name, "expect") == 0;
+    if (!is_run && !is_expect && !ds_is_command(name)) {
         return help_plugin(name, q, e);
     }
     if (q->sets.section[DS_SECTION_ENV].count > 0) {
         return ds_fail(e, DS_EXIT_USAGE, "help: --set: %.60s is a command: name an environment", name);
     }
-    return is_run ? help_run(q->json, e) : ds_dispatch_help(name, e);
+    return is_run      ? help_host(name, ds_run_schema, run_text, q->json, e)
+           : is_expect ? help_host(name, ds_expect_schema, expect_text, q->json, e)
+                       : ds_dispatch_help(name, e);
 }
 
 static int command(int argc, char **argv, ds_error *e)

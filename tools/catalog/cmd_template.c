@@ -54,6 +54,9 @@ static void write_plugin(const ds_module *m, const char *section, int all)
     ds_describe_wrapped(stdout, "# ", m->plugin->desc->summary);
     printf("\n");
     write_params(m->plugin->desc->params, all);
+    if (m->plugin->desc->kind == DS_KIND_ENV) {
+        write_params(ds_expect_schema, all);
+    }
 }
 
 static int command(int argc, char **argv, ds_error *e)

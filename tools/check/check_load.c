@@ -63,6 +63,14 @@ static void check_settings(ds_check *c)
                     ds_section_names[own]);
         }
     }
+    for (size_t i = 0; own == DS_SECTION_ENV && ds_expect_schema[i] != NULL && e.status == 0; i++) {
+        const ds_setting *s = ds_settings_find(&c->options->settings, own, ds_expect_schema[i]->name);
+        if (s != NULL) {
+            ds_fail(&e, DS_EXIT_CONFIG,
+                    "%s: the host averages episodes, not the plugin, which is tested here: leave it out",
+                    s->origin);
+        }
+    }
     if (e.status == 0 && c->options->settings.section[own].count > 0) {
         ds_params_make(d->params, d->id, &c->options->settings, own, &params, &e);
     }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "config/expect.h"
 #include "results/results.h"
 #include "stats/aggregate.h"
 #include "stats/hypothesis.h"
@@ -300,8 +301,10 @@ static int fill_side(const ds_run_results *r, const char *env, int recommended, 
             const int first = s->runs == 0;
             s->least = first || run->evaluations < s->least ? run->evaluations : s->least;
             s->most = first || run->evaluations > s->most ? run->evaluations : s->most;
-            s->budget = first || run->budget < s->budget ? run->budget : s->budget;
-            s->budget_most = first || run->budget > s->budget_most ? run->budget : s->budget_most;
+            /* in episodes: an evaluation may be the mean of several */
+            const uint64_t budget = run->budget * ds_expect_episodes(&run->settings);
+            s->budget = first || budget < s->budget ? budget : s->budget;
+            s->budget_most = first || budget > s->budget_most ? budget : s->budget_most;
             int same = 0;
             for (size_t j = i; run->losses != 0 && !same && j-- > 0 && strcmp(r->item[j].env, env) == 0 &&
                                strcmp(r->item[j].opt, run->opt) == 0;) {
@@ -636,7 +639,7 @@ static void print_environment(const versus *v, size_t envs, size_t needed)
         print_budget('A', &v->a);
         printf(",");
         print_budget('B', &v->b);
-        printf(" evaluations: more of them alone find lower losses");
+        printf(" episodes: more of them alone find lower losses");
     }
     print_verdict(v, envs, needed);
 }
