@@ -164,9 +164,11 @@ void quat_from_vector(const double w[3], double out[4])
         for (int k = 0; k < 3; k++) {
             out[1 + k] = w[k] * s;
         }
-    } else {
+    } else { /* exact to rounding; a body at rest turns by such angles, and loses them in PlasticineLab's */
         out[0] = 1.0;
-        out[1] = out[2] = out[3] = 0.0;
+        for (int k = 0; k < 3; k++) {
+            out[1 + k] = 0.5 * w[k];
+        }
     }
 }
 
@@ -174,7 +176,7 @@ void quat_from_vector_adjoint(const double w[3], const double out_bar[4], double
 {
     double angle = sqrt(vec3_dot(w, w));
     if (angle <= small_angle) {
-        vec3_add_scaled(w_bar, 0.5, out_bar + 1); /* the limit; PlasticineLab gives 0 */
+        vec3_add_scaled(w_bar, 0.5, out_bar + 1); /* PlasticineLab gives 0 */
         return;
     }
     double sine = sin(0.5 * angle), cosine = cos(0.5 * angle);
