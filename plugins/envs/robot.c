@@ -369,6 +369,7 @@ static void set_variables(robot_env *e, const double *x)
         double value = y->log ? exp(decision_ln10 * x[i]) : x[i];
         *(y->number >= 0 ? &t->number[y->number] : y->q >= 0 ? &e->q[y->q] : &e->v[y->v]) = value;
     }
+    tree_couple(t, e->q, e->v);
 }
 
 /* Noise of an episode with this key, after set_variables(); key 0: none. */
@@ -388,6 +389,7 @@ static void set_noise(robot_env *e, uint64_t key)
     for (int i = 0; i < t->nv && k->noise_rate > 0; i++) {
         e->v[i] += k->noise_rate * ds_random_normal(&start);
     }
+    tree_couple(t, e->q, e->v);
     for (int i = 0; i < k->pieces * k->controls && k->noise_control > 0; i++) {
         e->shake[i] = k->noise_control * ds_random_normal(&control);
     }
@@ -402,9 +404,10 @@ static int velocity_of_position(const tree *t, int q)
     return t->link[i].v;
 }
 
-static void variables_bar(const robot_env *e, const double *x, double *grad)
+static void variables_bar(robot_env *e, const double *x, double *grad)
 {
     const task *k = &e->k;
+    tree_couple_bar(k->robot.tree, e->q_bar, e->v_bar);
     for (int i = 0; i < k->variables; i++) {
         const task_variable *y = &k->variable[i];
         double bar = y->number >= 0 ? e->number_bar[y->number]
@@ -425,6 +428,7 @@ static void variables_dot(const robot_env *e, const double *x, const double *x_d
                          : &e->v_bar[y->v]) =
             y->log ? x_dot[i] * decision_ln10 * exp(decision_ln10 * x[i]) : x_dot[i];
     }
+    tree_couple_dot(k->robot.tree, e->q_bar, e->v_bar);
 }
 
 /* ---- positions and velocities of the joints ---- */
@@ -1200,7 +1204,7 @@ static const ds_env_table env = {.size = sizeof(robot_env),
                                  .hook_points = hooks_of_robot};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("robot", "2"),
+    BUNDLED_DESC("robot", "3"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "An articulated robot from a URDF or MJCF file and a task.",
     .description =

@@ -141,6 +141,50 @@ static void every_derivative(void **state)
     }
 }
 
+/* A gripper whose second finger follows the first one, with dry friction in its joints. */
+static void derivatives_of_followers(void **state)
+{
+    static const char *const laws[] = {"none\nintegrator = rk4", "compliant", "complementarity"};
+    FILE *f = fopen(temporary_path(&folder, "gripper.xml"), "w");
+    fputs("<mujoco><worldbody><geom type='plane' size='0 0 1' pos='0 0 -0.3'/><body>"
+          "<joint name='lift' type='slide'/><geom size='0.05' mass='1'/>"
+          "<body pos='0.1 0 0'><joint name='left' axis='0 1 0' frictionloss='0.1'/>"
+          "<geom type='capsule' size='0.02' fromto='0 0 0 0 0 -0.2' mass='0.3'/><site name='tip' pos='0 0 "
+          "-0.2'/></body>"
+          "<body pos='-0.1 0 0'><joint name='right' axis='0 1 0' frictionloss='0.1'/>"
+          "<geom type='capsule' size='0.02' fromto='0 0 0 0 0 -0.2' mass='0.3'/></body></body></worldbody>"
+          "<equality><joint joint1='right' joint2='left' polycoef='0.1 -0.8 0 0 0'/></equality></mujoco>",
+          f);
+    fclose(f);
+    for (size_t k = 0; k < COUNT_OF(laws); k++) {
+        char text[2000];
+        fake_env e;
+        snprintf(text, sizeof text,
+                 "[task]\nmodel = gripper.xml\nduration = 0.2\nstep = 0.001\ncontrol_step = 0.05\njoint_slip "
+                 "= 0.2\n"
+                 "slip = 0.2\nmixing = 1e-4\ncontact = %s\n[start]\nlift = -0.07\n"
+                 "[controls]\nforce.lift = -9 20\nforce.left = -3 3\nforce.right = -3 3\n"
+                 "[variables]\nstart.left = -0.3 0.3\nvelocity.left = -2 2\nfriction.left = 0.05 0.5 log\n"
+                 "[loss.a]\nwhat = position\nof = tip\ntarget = 0.3 0 0\n"
+                 "[loss.b]\nwhat = joint\nof = right\ntarget = 0.5\nat = mean\n",
+                 laws[k]);
+        open_task(&e, written(text));
+        assert_int_equal(e.info.n, 3 * 4 + 3);
+        assert_int_equal(wrong_directions(&e, POINTS / 5, k ? 1e-6 : 1e-4, k ? 1e-5 : 1e-7), 0);
+        fake_env_close(&e);
+    }
+}
+
+/* A cube comes to rest on its face: it turns by angles that vanish. */
+static void derivatives_at_rest(void **state)
+{
+    fake_env e;
+    char path[4096];
+    open_task(&e, source(path, "examples/robots/cube.ini"));
+    assert_int_equal(wrong_directions(&e, 5, 1e-5, 1e-5), 0);
+    fake_env_close(&e);
+}
+
 /* A robot on the ground: the friction and stiffness of contact too. */
 static void derivatives_through_contact(void **state)
 {
@@ -601,8 +645,8 @@ static void mistakes(void **state)
     refuses(TASK LIMITS LOSS "[variables]\ncolour = 1 2\n", "use mass.BODY");
 }
 
-RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_through_contact,
-               derivatives_through_impulses, felt_at_a_distance, derivatives_between_bodies,
-               products_of_joints, known_controls, agrees_with_cartpole, networks, noise,
-               steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing, terrain,
-               mistakes)
+RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_of_followers, derivatives_at_rest,
+               derivatives_through_contact, derivatives_through_impulses, felt_at_a_distance,
+               derivatives_between_bodies, products_of_joints, known_controls, agrees_with_cartpole, networks,
+               noise, steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing,
+               terrain, mistakes)

@@ -586,7 +586,7 @@ static void read_inertial(mjcf *f, const robot_node *n, int link, const double j
 static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[3], const double R[9],
                       const double *before, double anchor[3])
 {
-    static const char *const refused[] = {"frictionloss", NULL}, *const springs[] = {"stiffness", NULL};
+    static const char *const springs[] = {"stiffness", NULL};
     static const char *const types[] = {"hinge", "slide", "ball", "free"};
     static const tree_joint kinds[] = {TREE_REVOLUTE, TREE_PRISMATIC, TREE_SPHERICAL, TREE_FREE};
     tree *t = f->in->out->tree;
@@ -639,8 +639,8 @@ static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[
             vec3_add_scaled(l->offset, 1, at);
             memcpy(l->rotation, R, sizeof l->rotation);
         }
-        refuse(f, n, refused, 0);
         numbers_of(f, n, "damping", 1, 1, &number[TREE_DAMPING]);
+        numbers_of(f, n, "frictionloss", 1, 1, &number[TREE_DRY]);
         numbers_of(f, n, "armature", 1, 1, &number[TREE_ARMATURE]);
     }
     if (l->nv == 3) {
@@ -676,7 +676,7 @@ static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[
     }
     for (int j = 0; j < TREE_JOINT_NUMBERS; j++) {
         if (j != TREE_REST && number[j] < 0) {
-            robot_fail(f->in, n, "damping, stiffness and armature are not negative");
+            robot_fail(f->in, n, "damping, stiffness, armature and frictionloss are not negative");
         }
         for (int i = 0; i < l->nv; i++) {
             f->in->joint[j][l->v + i] = number[j];
@@ -963,6 +963,43 @@ static void read_tendon(mjcf *f, const robot_node *n)
     }
 }
 
+/* A joint that follows another one, or stays; other equality constraints are refused. */
+static void read_equality(mjcf *f, const robot_node *n)
+{
+    tree *t = f->in->out->tree;
+    const char *active = robot_text(n, "active"),
+               *names[2] = {robot_text(n, "joint1"), robot_text(n, "joint2")};
+    double poly[5] = {0, 1, 0, 0, 0}, start[2] = {0};
+    int link[2] = {-1, -1};
+    if (active && strcmp(active, "false") == 0) {
+        return;
+    }
+    if (strcmp(n->name, "joint") != 0) {
+        robot_fail(f->in, n, "this equality constraint is not supported: only joints can follow each other");
+        return;
+    }
+    const char *text = robot_text(n, "polycoef");
+    if (text) {
+        memset(poly, 0, sizeof poly);
+        robot_numbers(f->in, n, "polycoef", text, 1, 5, poly);
+    }
+    if (poly[2] != 0 || poly[3] != 0 || poly[4] != 0) {
+        robot_fail(f->in, n, "polycoef=\"%.60s\": only linear couplings are supported", text);
+    }
+    for (int k = 0; k < 2; k++) {
+        link[k] = names[k] ? tree_find_joint(t, names[k]) : -1;
+        if ((names[k] || k == 0) && (link[k] < 0 || t->link[link[k]].nv != 1)) {
+            robot_fail(f->in, n, "joint%d=\"%.60s\" %s", k + 1, names[k] ? names[k] : "",
+                       link[k] < 0 ? "does not exist" : "is not a hinge or slide");
+            return;
+        }
+        start[k] = link[k] < 0 ? 0 : t->start[t->link[link[k]].q];
+    }
+    double ratio = link[1] < 0 ? 0 : poly[1];
+    t->coupling[t->couplings++] =
+        (tree_coupling){link[0], link[1], ratio, start[0] + poly[0] - ratio * start[1]};
+}
+
 static double *list_of(mjcf *f, const robot_node *n, const char *attribute, int count)
 {
     const char *text = robot_text(n, attribute);
@@ -1078,9 +1115,9 @@ void robot_include(robot_reader *in, robot_node *root)
 
 void robot_from_mjcf(robot_reader *in, const robot_node *root)
 {
-    static const char *const known[] = {"compiler", "option",   "size",    "visual",    "statistic",
-                                        "default",  "asset",    "custom",  "worldbody", "actuator",
-                                        "sensor",   "keyframe", "contact", "tendon",    NULL};
+    static const char *const known[] = {
+        "compiler",  "option",   "size",   "visual",   "statistic", "default", "asset",    "custom",
+        "worldbody", "actuator", "sensor", "keyframe", "contact",   "tendon",  "equality", NULL};
     mjcf f = {.in = in,
               .root = root,
               .angle = degree,
@@ -1111,6 +1148,8 @@ void robot_from_mjcf(robot_reader *in, const robot_node *root)
                 read_actuator(&f, c);
             } else if (strcmp(n->name, "tendon") == 0) {
                 read_tendon(&f, c);
+            } else if (strcmp(n->name, "equality") == 0) {
+                read_equality(&f, c);
             } else if (strcmp(n->name, "contact") == 0 && strcmp(c->name, "exclude") == 0) {
                 read_exclusion(&f, c);
             } else if (strcmp(n->name, "contact") == 0) {

@@ -19,8 +19,12 @@ static void check(robot_reader *in)
         memcpy(t->number + tree_joint_number(t, (enum tree_joint_number)k, 0), in->joint[k],
                (size_t)t->nv * sizeof(double));
     }
+    int caught = in->failed ? -1 : tree_order_couplings(t);
+    if (caught >= 0) {
+        robot_fail(in, NULL, "joint \"%s\" follows itself or two joints", t->link[caught].joint);
+    }
     if (!in->failed && t->nv == 0) {
-        robot_fail(in, NULL, "nothing moves: the model has no joint");
+        robot_fail(in, NULL, "nothing moves: the model has no joint; base = free in the task lets it move");
     }
     if (!in->failed && !tree_contacts(t)) {
         in->failed = 2;
@@ -36,6 +40,7 @@ static void check(robot_reader *in)
     if (v == NULL) {
         return;
     }
+    tree_couple(t, t->start, v);
     tree_forward(t, w, t->start, v, &(tree_input){0}, v);
     int bad = tree_singular(t, w);
     for (int k = 0; bad < 0 && k < t->nv; k++) {

@@ -2,11 +2,12 @@
 /* robot.h - robots from files: URDF and the common part of MJCF.
  *
  * URDF: links with inertial, visual and collision elements of boxes, cylinders, spheres, capsules and
- * meshes; joints fixed, revolute, continuous, prismatic, floating at the root, planar (as three joints).
+ * meshes; joints fixed, revolute, continuous, prismatic, floating at the root, planar (as three joints), with
+ * damping, dry friction, limits and mimic.
  * MJCF: compiler, option, include, default classes, bodies, frames, joints, geoms with their mass or density,
- * sites, exclusions, the actuators motor, position, velocity and general (servos), keyframes. What changes
- * the motion and is not supported is refused by name and line; drawing, sensors and the settings of other
- * contact laws are skipped, and so are joint friction of URDF and the force ranges of actuators. A mesh must
+ * sites, exclusions, the actuators motor, position, velocity and general (servos), keyframes, linear equality
+ * constraints of joints. What changes the motion and is not supported is refused by name and line; drawing,
+ * sensors, the settings of other contact laws and the force ranges of actuators are skipped. A mesh must
  * exist; its convex hull collides. */
 #ifndef DS_ENGINES_ARTICULATED_ROBOT_H
 #define DS_ENGINES_ARTICULATED_ROBOT_H

@@ -187,12 +187,23 @@ static int joint_named(reader *in, const entry *e, const char *name, int single)
     return link;
 }
 
+/* A joint whose start is free. */
+static int starting_joint(reader *in, const entry *e, const char *name, int single)
+{
+    int link = joint_named(in, e, name, single);
+    if (link >= 0 && tree_follows(in->out->robot.tree, link) >= 0) {
+        task_fail(in, "[%s] %s: joint \"%.40s\" follows another one, whose start counts", e->section, e->name,
+                  name);
+    }
+    return link;
+}
+
 /* ---- model and settings ---- */
 
 static void read_model(reader *in, const char *model)
 {
     static const char *const bases[] = {"fixed", "free", NULL}, *const meshes[] = {"check", "skip", NULL},
-                             *const mimics[] = {"refuse", "ignore", NULL};
+                             *const mimics[] = {"follow", "ignore", NULL};
     char path[ROBOT_PATH], error[ROBOT_ERROR];
     const char *own = text_of(in, "task", "model");
     robot_options options = {.packages = text_of(in, "task", "packages")};
@@ -341,6 +352,7 @@ static void read_settings(reader *in)
     k->pieces = in->failed ? 1 : (int)pieces;
     k->substeps = in->failed ? 1 : (int)substeps;
     t->slip = positive(in, "slip", t->slip);
+    t->joint_slip = positive(in, "joint_slip", t->joint_slip);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         values_of(in, "task", numbers[i].name, 1, &t->number[numbers[i].number]);
         if (!(t->number[numbers[i].number] >= 0)) {
@@ -429,7 +441,7 @@ static void read_start(reader *in)
             continue;
         }
         int rate = strncmp(e->name, "velocity.", 9) == 0;
-        int link = joint_named(in, e, e->name + (rate ? 9 : 0), 0);
+        int link = starting_joint(in, e, e->name + (rate ? 9 : 0), 0);
         if (!in->failed) {
             const tree_link *l = &t->link[link];
             values_of(in, "start", e->name, rate ? l->nv : l->nq, rate ? k->v + l->v : k->q + l->q);
@@ -437,6 +449,7 @@ static void read_start(reader *in)
     }
     if (!in->failed) {
         unit_quaternions(in, k->q);
+        tree_couple(t, k->q, k->v);
     }
 }
 
@@ -758,7 +771,7 @@ static void read_terms(reader *in)
 static void read_variable(reader *in, entry *e)
 {
     static const char *const of_links[] = {"mass", "length"};
-    static const char *const of_joints[] = {"damping", "spring", "rest", "armature", "gain"};
+    static const char *const of_joints[] = {"damping", "spring", "rest", "armature", "friction", "gain"};
     static const char *const globals[] = {"stiffness", "dissipation", "friction", "restitution"};
     task *k = in->out;
     const tree *t = k->robot.tree;
@@ -786,7 +799,7 @@ static void read_variable(reader *in, entry *e)
             x->number = tree_link_number(t, (enum tree_link_number)i, link);
         }
     }
-    for (int i = 0; i < 5 && dot && x->number < 0; i++) {
+    for (int i = 0; i < 6 && dot && x->number < 0; i++) {
         if (strlen(of_joints[i]) == length && strncmp(e->name, of_joints[i], length) == 0) {
             int link = joint_named(in, e, dot + 1, 1);
             x->number = link < 0 ? -1 : tree_joint_number(t, (enum tree_joint_number)i, t->link[link].v);
@@ -802,16 +815,16 @@ static void read_variable(reader *in, entry *e)
     int position = dot && strncmp(e->name, "start.", 6) == 0,
         rate = dot && strncmp(e->name, "velocity.", 9) == 0;
     if (position || rate) {
-        int link = joint_named(in, e, dot + 1, 1);
+        int link = starting_joint(in, e, dot + 1, 1);
         x->q = position && link >= 0 ? t->link[link].q : -1;
         x->v = rate && link >= 0 ? t->link[link].v : -1;
     } else if (x->number < 0) {
-        task_fail(
-            in,
-            "[variables] %.40s: use mass.BODY, length.BODY, damping.JOINT, spring.JOINT, rest.JOINT, "
-            "armature.JOINT, gain.JOINT, start.JOINT, velocity.JOINT, stiffness, dissipation, friction or "
-            "restitution",
-            e->name);
+        task_fail(in,
+                  "[variables] %.40s: use mass.BODY, length.BODY, damping.JOINT, spring.JOINT, rest.JOINT, "
+                  "armature.JOINT, friction.JOINT, gain.JOINT, start.JOINT, velocity.JOINT, stiffness, "
+                  "dissipation, friction or "
+                  "restitution",
+                  e->name);
     }
     if (in->failed) {
         return;

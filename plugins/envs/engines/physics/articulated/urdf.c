@@ -132,6 +132,12 @@ static void read_link(robot_reader *in, const robot_node *n, int i)
     }
 }
 
+/* The element by which a joint follows another one, or NULL. */
+static const robot_node *mimic_of(const robot_reader *in, const robot_node *joint)
+{
+    return in->options->free_mimics ? NULL : robot_child(joint, "mimic");
+}
+
 static void read_limits(robot_reader *in, const robot_node *n, tree_link *l, int endless)
 {
     tree *t = in->out->tree;
@@ -141,7 +147,8 @@ static void read_limits(robot_reader *in, const robot_node *n, tree_link *l, int
         robot_fail(in, n, "<limit> is missing");
         return;
     }
-    robot_actuator *a = &in->out->actuator[in->out->actuators++];
+    robot_actuator *a = &in->out->actuator[in->out->actuators];
+    in->out->actuators += mimic_of(in, n) == NULL;
     *a = (robot_actuator){.link = (int)(l - t->link), .gear = 1, .lower = -INFINITY, .upper = INFINITY};
     memcpy(a->name, l->joint, sizeof a->name);
     if (limit) {
@@ -160,10 +167,11 @@ static void read_limits(robot_reader *in, const robot_node *n, tree_link *l, int
         }
     }
     if (dynamics) {
-        double *damping = &in->joint[TREE_DAMPING][l->v];
+        double *damping = &in->joint[TREE_DAMPING][l->v], *friction = &in->joint[TREE_DRY][l->v];
         robot_values(in, dynamics, "damping", 1, damping);
-        if (*damping < 0) {
-            robot_fail(in, dynamics, "damping %g is negative", *damping);
+        robot_values(in, dynamics, "friction", 1, friction);
+        if (*damping < 0 || *friction < 0) {
+            robot_fail(in, dynamics, "damping %g or friction %g is negative", *damping, *friction);
         }
     }
 }
@@ -189,11 +197,6 @@ static int read_joint(robot_reader *in, const robot_node *n, int parent)
     if (type == NULL || k == sizeof types / sizeof *types) {
         robot_fail(in, n, "joint type \"%.40s\" is not supported", type ? type : "");
         return -1;
-    }
-    if (robot_child(n, "mimic") && !in->options->free_mimics) {
-        robot_fail(
-            in, robot_child(n, "mimic"),
-            "joints that follow others are not supported; mimic = ignore in the task makes this one free");
     }
     if (axis_node) {
         need(in, axis_node, "xyz", axis, 3, 0);
@@ -299,6 +302,32 @@ static const robot_node *check_links(robot_reader *in, const robot_node *file)
     return root;
 }
 
+/* Couples joints that follow others; a fixed joint stays where it is. */
+static void read_mimics(robot_reader *in, const robot_node *file)
+{
+    tree *t = in->out->tree;
+    for (const robot_node *j = robot_child(file, "joint"); j && !in->failed; j = robot_next(j, "joint")) {
+        const robot_node *n = mimic_of(in, j), *to = NULL;
+        const char *own = robot_text(j, "name"), *name = n ? robot_text(n, "joint") : NULL;
+        int follower = n && own ? tree_find_joint(t, own) : -1;
+        if (follower < 0) {
+            continue;
+        }
+        tree_coupling c = {follower, name ? tree_find_joint(t, name) : -1, 1, 0};
+        to = name ? named(file, "joint", name) : NULL;
+        if (to == NULL) {
+            robot_fail(in, n, "joint \"%.60s\" does not exist", name ? name : "");
+        } else if (t->link[follower].nv != 1 || (c.leader >= 0 && t->link[c.leader].nv != 1) ||
+                   strcmp(robot_text(j, "type"), "planar") == 0 ||
+                   strcmp(robot_text(to, "type"), "planar") == 0) {
+            robot_fail(in, n, "only revolute, continuous and prismatic joints follow each other");
+        }
+        robot_values(in, n, "multiplier", 1, &c.ratio);
+        robot_values(in, n, "offset", 1, &c.offset);
+        t->coupling[t->couplings++] = c;
+    }
+}
+
 void robot_from_urdf(robot_reader *in, const robot_node *file)
 {
     tree *t = in->out->tree;
@@ -325,4 +354,5 @@ void robot_from_urdf(robot_reader *in, const robot_node *file)
             robot_fail(in, n, "the joints form a cycle that is not connected to the root");
         }
     }
+    read_mimics(in, file);
 }

@@ -153,6 +153,52 @@ static void free_base_and_floating_joint(void **state)
     ds_memory_free(&room);
 }
 
+/* Joints that follow others, and dry friction, in both formats. */
+static void followers(void **state)
+{
+#define PART(name)                                                                                           \
+    "<link name='" name "'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+#define TURN(name, b, inside)                                                                                \
+    "<joint name='" name "' type='revolute'><parent link='a'/><child link='" b "'/>"                         \
+    "<limit lower='-1' upper='1' effort='2'/>" inside "</joint>"
+    static const char *const texts[] = {
+        "<robot name='r'>" PART("a") PART("b") PART("c") PART("d")
+            TURN("k", "c", "<mimic joint='j' multiplier='-2' offset='0.1'/>")
+                TURN("j", "b", "<dynamics friction='0.3'/>") TURN("l", "d", "<mimic joint='k'/>") "</robot>",
+        "<mujoco><worldbody>"
+        "<body><joint name='k' ref='20'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/></body>"
+        "<body><joint name='j' frictionloss='0.3'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 "
+        "1'/></body>"
+        "<body><joint name='l'/><inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/></body></worldbody>"
+        "<equality><joint joint1='k' joint2='j' polycoef='0.1 -2 0 0 0'/><joint joint1='l' active='false'/>"
+        "<joint joint1='l' polycoef='0.2'/></equality></mujoco>"};
+    for (int k = 0; k < 2; k++) {
+        ds_memory room = {0};
+        char error[ROBOT_ERROR];
+        robot r;
+        double q[3] = {0}, v[3] = {0};
+        if (parse(&room, texts[k], &r, error) != 0) {
+            fail_msg("%s", error);
+        }
+        const tree *t = r.tree;
+        assert_int_equal(t->couplings, 2);
+        int of[3];
+        for (int i = 0; i < 3; i++) {
+            of[i] = tree_find_joint(t, (const char *const[]){"j", "k", "l"}[i]);
+        }
+        q[t->link[of[0]].q] = 0.5;
+        v[t->link[of[0]].v] = 1;
+        tree_couple(t, q, v);
+        assert_near(q[t->link[of[1]].q], 0.1 - 2 * 0.5 + (k ? 20 * 3.14159265358979323846 / 180 : 0), 1e-15);
+        assert_near(v[t->link[of[1]].v], -2, 0);
+        assert_near(q[t->link[of[2]].q], k ? 0.2 : 0.1 - 2 * 0.5, 1e-15);
+        assert_near(v[t->link[of[2]].v], k ? 0 : -2, 0);
+        assert_near(t->number[tree_joint_number(t, TREE_DRY, t->link[of[0]].v)], 0.3, 0);
+        assert_int_equal(r.actuators, k ? 0 : 1); /* the followers of a URDF have none */
+        ds_memory_free(&room);
+    }
+}
+
 /* ---- mistakes ---- */
 
 #define URDF(links, joints) "<robot name='r'>" links joints "</robot>"
@@ -191,7 +237,13 @@ static void mistakes(void **state)
         {URDF(LINK("a", "") LINK("b", ""), JOINT("j", "continuous", "a", "b", "<axis xyz='0 0 0'/>")),
          "no length"},
         {URDF(LINK("a", "") LINK("b", ""), JOINT("j", "continuous", "a", "b", "<mimic joint='k'/>")),
-         "<mimic>"},
+         "<mimic>: joint \"k\" does not exist"},
+        {URDF(LINK("a", "") LINK("b", ""), JOINT("j", "continuous", "a", "b", "<mimic joint='j'/>")),
+         "joint \"j\" follows itself"},
+        {URDF(LINK("a", "") LINK("b", ""), JOINT("j", "planar", "a", "b", "<mimic joint='j'/>")),
+         "only revolute, continuous and prismatic joints"},
+        {URDF(LINK("a", "") LINK("b", ""), JOINT("j", "continuous", "a", "b", "<dynamics friction='-1'/>")),
+         "friction -1 is negative"},
         {URDF(LINK("a", "") LINK("b", ""), JOINT("j", "continuous", "a", "b", "")),
          "joint \"j\" of \"b\" moves no inertia"},
         {URDF(LINK("a", INERTIA("nan", "1")), ""), "not a list of finite numbers"},
@@ -209,9 +261,14 @@ static void mistakes(void **state)
         {"<mujoco><tendon><fixed stiffness='3'/></tendon></mujoco>", "robot:1: <fixed>: a tendon that acts"},
         {"<mujoco><include/></mujoco>", "robot:1: <include>: the attribute file is missing"},
         {"<mujoco><include file='no.xml'/></mujoco>", "\"no.xml\" does not exist"},
-        {"<mujoco>\n<equality/></mujoco>", "robot:2: <equality>"},
+        {"<mujoco>\n<equality><weld name='w'/></equality></mujoco>",
+         "robot:2: <weld \"w\">: this equality constraint is not supported"},
+        {"<mujoco><equality><joint joint1='x'/></equality></mujoco>", "joint1=\"x\" does not exist"},
+        {"<mujoco><worldbody><body>" HINGE
+         "</body></worldbody><equality><joint joint1='j' polycoef='0 1 2'/></equality></mujoco>",
+         "only linear couplings"},
         {BODY("<joint type='screw'/>"), "joint type \"screw\""},
-        {BODY("<joint frictionloss='0.1'/><geom size='1'/>"), "frictionloss=\"0.1\""},
+        {BODY("<joint frictionloss='-0.1'/><geom size='1'/>"), "frictionloss are not negative"},
         {BODY("<joint axis='0 0 0'/>"), "no length"},
         {BODY("<joint/>"), "moves no inertia"},
         {BODY("<joint range='1 0'/>"), "lower to a higher"},
@@ -522,4 +579,4 @@ static void terrain(void **state)
 }
 
 RUN_TESTS_WITH(open_folder, close_folder, terrain, against_mujoco, attributes, free_base_and_floating_joint,
-               mistakes, equivalents, servos_and_includes, meshes)
+               followers, mistakes, equivalents, servos_and_includes, meshes)

@@ -126,9 +126,27 @@ static void open_world(world *s, uint64_t key, int links, tree_joint root)
     }
 }
 
+/* Lets up to `most` joints follow others or stay: the last ones first, so that leaders are put in order. */
+static void follow(world *s, int most)
+{
+    tree *t = s->t;
+    int single[LINKS], n = 0;
+    for (int i = 0; i < t->links; i++) {
+        if (t->link[i].nv == 1) {
+            single[n++] = i;
+        }
+    }
+    for (int k = n - 1; k >= 0 && t->couplings < most; k--) {
+        t->coupling[t->couplings++] =
+            (tree_coupling){single[k], k > 0 ? single[k - 1] : -1, uniform(s, -2, 2), uniform(s, -0.2, 0.2)};
+    }
+    assert_int_equal(tree_order_couplings(t), -1);
+}
+
 static void ready(world *s)
 {
     tree *t = s->t;
+    t->joint_slip = 0.1;
     t->numbers = tree_joint_number(t, TREE_JOINT_NUMBERS, 0);
     assert_true(t->nq < DOFS && t->numbers < 1000);
     random_numbers(s);
@@ -150,9 +168,8 @@ static void forward_against_inverse(void **state)
         ready(&s);
         for (int k = TREE_GLOBALS + TREE_LINK_NUMBERS * s.t->links; k < s.t->numbers; k++) {
             s.t->number[k] =
-                k >= tree_joint_number(s.t, TREE_ARMATURE, 0) && k < tree_joint_number(s.t, TREE_GAIN, 0)
-                    ? 0.1
-                    : 0;
+                k >= tree_joint_number(s.t, TREE_ARMATURE, 0) && k < tree_joint_number(s.t, TREE_DRY, 0) ? 0.1
+                                                                                                         : 0;
         }
         s.t->number[TREE_LIMIT_STIFFNESS] = s.t->number[TREE_LIMIT_DAMPING] = 0;
         tree_forward(s.t, s.w, s.q, s.v, &(tree_input){.tau = s.tau}, a);
@@ -167,6 +184,89 @@ static void forward_against_inverse(void **state)
             }
             assert_near(sum, 0, 1e-10);
             assert_near(full[i], s.tau[i], 1e-10);
+        }
+        ds_memory_free(&s.room);
+    }
+}
+
+/* Coupled joints keep their couplings, and the forces that keep them do no work: G' (M a + bias - tau) = 0
+ * for all rates G y that obey them. */
+static void coupled(void **state)
+{
+    for (uint64_t key = 0; key < 10; key++) {
+        world s;
+        double a[DOFS], bias[DOFS], before[DOFS], work[DOFS] = {0}, none[DOFS] = {0};
+        open_world(&s, 40 + key, LINKS, TREE_FREE);
+        follow(&s, 1 + (int)key);
+        ready(&s);
+        memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0,
+               sizeof(double) * (size_t)(TREE_JOINT_NUMBERS * s.t->nv));
+        s.t->number[TREE_LIMIT_STIFFNESS] = s.t->number[TREE_LIMIT_DAMPING] = 0;
+        tree_couple(s.t, s.q, s.v);
+        tree_forward(s.t, s.w, s.q, s.v, &(tree_input){.tau = s.tau}, a);
+        tree_inverse(s.t, s.w, s.q, s.v, a, bias);
+        for (int j = 0; j < s.t->nv; j++) {
+            work[j] = bias[j] - s.tau[j];
+        }
+        tree_couple_bar(s.t, work, none);
+        memcpy(before, a, sizeof a);
+        tree_couple_dot(s.t, a, none);
+        for (int j = 0; j < s.t->nv; j++) {
+            assert_near(work[j], 0, 1e-9);
+            assert_near(a[j], before[j], 1e-9);
+        }
+        const tree_coupling *c = &s.t->coupling[s.t->couplings - 1];
+        for (int n = 0; n < 1000; n++) {
+            motion_step(s.t, s.m, MOTION_EULER, 1e-3, &(tree_input){.tau = none}, s.q, s.v, s.q, s.v);
+        }
+        if (c->leader >= 0) {
+            assert_near(s.q[s.t->link[c->follower].q], c->ratio * s.q[s.t->link[c->leader].q] + c->offset,
+                        1e-9);
+        }
+        ds_memory_free(&s.room);
+    }
+}
+
+/* A joint that follows itself, through others or twice, is found. */
+static void coupled_in_a_circle(void **state)
+{
+    static const int pairs[3][2][2] = {{{0, 0}, {1, -1}}, {{0, 1}, {1, 0}}, {{0, -1}, {0, 1}}};
+    for (int k = 0; k < 3; k++) {
+        ds_memory room = {0};
+        tree *t = tree_create(&room, 2);
+        tree_add_link(t, -1, TREE_REVOLUTE);
+        tree_add_link(t, 0, TREE_REVOLUTE);
+        for (int i = 0; i < 2; i++) {
+            t->coupling[t->couplings++] = (tree_coupling){pairs[k][i][0], pairs[k][i][1], 1, 0};
+        }
+        assert_true(tree_order_couplings(t) >= 0);
+        ds_memory_free(&room);
+    }
+}
+
+/* A slide with dry friction under a constant force: it stays below the friction, but for creeping, and
+ * accelerates with what is above it. */
+static void dry_friction(void **state)
+{
+    static const double force[] = {0.5, 2};
+    for (int k = 0; k < 2; k++) {
+        world s;
+        open_world(&s, 60, 1, TREE_PRISMATIC);
+        ready(&s);
+        s.t->lower[0] = -INFINITY;
+        s.t->upper[0] = INFINITY;
+        memset(s.t->number, 0, (size_t)s.t->numbers * sizeof(double));
+        s.t->number[tree_joint_number(s.t, TREE_DRY, 0)] = 1;
+        s.t->number[tree_link_number(s.t, TREE_MASS, 0)] = 1;
+        s.t->joint_slip = 0.001;
+        double q[1] = {0}, v[1] = {0}, m = s.t->link[0].mass;
+        for (int n = 0; n < 10000; n++) {
+            motion_step(s.t, s.m, MOTION_EULER, 1e-4, &(tree_input){.tau = &force[k]}, q, v, q, v);
+        }
+        if (k == 0) { /* 0.5 = v / sqrt(v^2 + slip^2) */
+            assert_near(v[0], 0.001 * 0.5 / sqrt(0.75), 1e-9);
+        } else {
+            assert_near(v[0], 1 / m, 2e-3);
         }
         ds_memory_free(&s.room);
     }
@@ -212,7 +312,8 @@ static void conserved(void **state)
     open_world(&s, 40, 6, TREE_FREE);
     ready(&s);
     memset(s.t->number, 0, TREE_GLOBALS * sizeof(double));
-    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, (size_t)(6 * s.t->nv) * sizeof(double));
+    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0,
+           (size_t)(TREE_JOINT_NUMBERS * s.t->nv) * sizeof(double));
     double start_q[DOFS], start_v[DOFS], error[2][2];
     memcpy(start_q, s.q, sizeof start_q);
     memcpy(start_v, s.v, sizeof start_v);
@@ -420,6 +521,7 @@ static void derivatives_without_contact(void **state)
     for (uint64_t key = 0; key < POINTS; key++) {
         world s;
         open_world(&s, 100 + key, 8, roots[key % 4]);
+        follow(&s, (int)(key % 3));
         ready(&s);
         check_point(&s, key % 2 ? MOTION_RK4 : MOTION_EULER, 0.01, 0, 1e-7);
         ds_memory_free(&s.room);
@@ -439,6 +541,7 @@ static void open_pile(world *s, uint64_t first, uint64_t key)
             shape->at[k] = uniform(s, -0.2, 0.2);
         }
     }
+    follow(s, key % 3 == 1);
     tree_shape *ground = &s->t->shape[tree_add_shape(s->t, -1, TREE_PLANE)];
     random_turn(s, ground->rotation);
     ready(s);
@@ -623,7 +726,8 @@ static void gradient_at_a_distance(void **state)
         s.t->margin = 1;
         ready(&s);
         memset(s.t->number, 0, TREE_GLOBALS * sizeof(double));
-        memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, 36 * sizeof(double));
+        memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0,
+               6 * TREE_JOINT_NUMBERS * sizeof(double));
         s.t->number[tree_link_number(s.t, TREE_MASS, 0)] = 1;
         memset(s.q, 0, sizeof s.q);
         memset(s.v, 0, sizeof s.v);
@@ -924,7 +1028,7 @@ static void resting_and_sliding(void **state)
     s.t->shape[tree_add_shape(s.t, 0, TREE_SPHERE)].size[0] = 0.1;
     tree_add_shape(s.t, -1, TREE_PLANE);
     ready(&s);
-    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, sizeof(double) * 6 * 6);
+    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, sizeof(double) * 6 * TREE_JOINT_NUMBERS);
     memcpy(s.t->number, (double[]){0, 0, -10, 1e5, 20, 0.5}, 6 * sizeof(double));
     for (int k = 0; k < 2; k++) {
         s.t->number[TREE_GLOBALS + k] = 1;
@@ -949,13 +1053,15 @@ static void no_inertia(void **state)
     open_world(&s, 700, 2, TREE_REVOLUTE);
     int last = tree_add_link(s.t, 1, TREE_REVOLUTE);
     ready(&s);
-    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0, sizeof(double) * (size_t)(6 * s.t->nv));
+    memset(s.t->number + tree_joint_number(s.t, TREE_DAMPING, 0), 0,
+           sizeof(double) * (size_t)(TREE_JOINT_NUMBERS * s.t->nv));
     tree_forward(s.t, s.w, s.q, s.v, &(tree_input){0}, NULL);
     assert_int_equal(tree_singular(s.t, s.w), last);
     ds_memory_free(&s.room);
 }
 
-RUN_TESTS(forward_against_inverse, double_pendulum, conserved, jacobians, derivatives_without_contact,
-          derivatives_with_contact, derivatives_with_impulses, distances, derivatives_of_all_pairs,
-          derivatives_of_softened_contact, gradient_at_a_distance, recorded_impacts, recorded_trajectories,
-          rests_on_edges_faces_and_peaks, rolling, resting_sliding_tipping, resting_and_sliding, no_inertia)
+RUN_TESTS(forward_against_inverse, coupled, coupled_in_a_circle, dry_friction, double_pendulum, conserved,
+          jacobians, derivatives_without_contact, derivatives_with_contact, derivatives_with_impulses,
+          distances, derivatives_of_all_pairs, derivatives_of_softened_contact, gradient_at_a_distance,
+          recorded_impacts, recorded_trajectories, rests_on_edges_faces_and_peaks, rolling,
+          resting_sliding_tipping, resting_and_sliding, no_inertia)

@@ -20,11 +20,13 @@ tree *tree_create(ds_memory *m, int room)
     t->site = ds_memory_take(m, n, sizeof *t->site);
     t->start = ds_memory_doubles(m, 7 * n);
     t->excluded = ds_memory_take(m, n, sizeof *t->excluded);
+    t->coupling = ds_memory_take(m, n, sizeof *t->coupling);
     t->lower = ds_memory_doubles(m, 6 * n);
     t->upper = ds_memory_doubles(m, 6 * n);
     t->numbers = TREE_GLOBALS + (int)n * (TREE_LINK_NUMBERS + 6 * TREE_JOINT_NUMBERS);
     t->number = ds_memory_doubles(m, (size_t)t->numbers);
     t->slip = 0.05;
+    t->joint_slip = 0.01;
     t->bounce = 0.1;
     return m->failed ? NULL : t;
 }
@@ -94,6 +96,68 @@ int tree_find_site(const tree *t, const char *name)
         }
     }
     return -1;
+}
+
+/* ---- joints that follow others ---- */
+
+int tree_follows(const tree *t, int link)
+{
+    for (int k = 0; k < t->couplings; k++) {
+        if (t->coupling[k].follower == link) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+int tree_order_couplings(tree *t)
+{
+    for (int k = 0; k < t->couplings; k++) {
+        int next = tree_follows(t, t->coupling[k].follower) == k ? k : t->couplings;
+        while (next < t->couplings && tree_follows(t, t->coupling[next].leader) >= k) {
+            next++;
+        }
+        if (next == t->couplings) {
+            return t->coupling[k].follower;
+        }
+        tree_coupling first = t->coupling[next];
+        t->coupling[next] = t->coupling[k];
+        t->coupling[k] = first;
+    }
+    return -1;
+}
+
+void tree_couple(const tree *t, double *q, double *v)
+{
+    for (int k = 0; k < t->couplings; k++) {
+        const tree_coupling *c = &t->coupling[k];
+        const tree_link *to = &t->link[c->follower], *from = c->leader < 0 ? NULL : &t->link[c->leader];
+        q[to->q] = c->offset + (from ? c->ratio * q[from->q] : 0);
+        v[to->v] = from ? c->ratio * v[from->v] : 0;
+    }
+}
+
+void tree_couple_dot(const tree *t, double *q_dot, double *v_dot)
+{
+    double *const both[] = {q_dot, v_dot};
+    for (int k = 0; k < 2 * t->couplings; k++) {
+        const tree_coupling *c = &t->coupling[k / 2];
+        double *x = both[k % 2];
+        x[t->link[c->follower].v] = c->leader < 0 ? 0 : c->ratio * x[t->link[c->leader].v];
+    }
+}
+
+void tree_couple_bar(const tree *t, double *q_bar, double *v_bar)
+{
+    double *const both[] = {q_bar, v_bar};
+    for (int k = 2 * t->couplings - 1; k >= 0; k--) {
+        const tree_coupling *c = &t->coupling[k / 2];
+        double *x = both[k % 2], *from = &x[t->link[c->follower].v];
+        if (c->leader >= 0) {
+            x[t->link[c->leader].v] += c->ratio * *from;
+        }
+        *from = 0;
+    }
 }
 
 /* ---- terrain ---- */

@@ -112,6 +112,13 @@ typedef enum tree_meeting {
     TREE_PEAKS  /* points of terrain, the second one, inside the first one */
 } tree_meeting;
 
+/* A revolute or prismatic joint that follows another one: its position is ratio times that of the joint of
+ * `leader` plus offset; leader -1: it stays at offset. */
+typedef struct tree_coupling {
+    int follower, leader; /* links */
+    double ratio, offset;
+} tree_coupling;
+
 typedef struct tree_contact {
     tree_meeting kind;
     int first, second; /* shapes */
@@ -144,24 +151,27 @@ enum tree_joint_number {
     TREE_SPRING,   /* N m/rad or N/m; revolute and prismatic joints */
     TREE_REST,     /* position at which the spring is at rest */
     TREE_ARMATURE, /* kg m^2 or kg, inertia of the rotor */
+    TREE_DRY,      /* N m or N: the force f v / sqrt(v^2 + joint_slip^2) of dry friction; as a damper on v */
     TREE_GAIN,     /* of the position controller, N m/rad or N/m */
     TREE_RATE_GAIN,
     TREE_JOINT_NUMBERS
 };
 
 typedef struct tree {
-    int links, shapes, sites, nq, nv, contacts, numbers;
+    int links, shapes, sites, nq, nv, contacts, numbers, couplings;
     int touches; /* points of contact at once */
     int room;    /* for links, shapes and sites each */
     tree_link *link;
     tree_shape *shape;
     tree_site *site;
     tree_contact *contact;
+    tree_coupling *coupling;        /* room of them; leaders come first: see tree_order_couplings() */
     double *number;                 /* numbers of them */
     double *start;                  /* nq: positions of the model's file */
     double *lower, *upper;          /* nv: limits; -INFINITY, INFINITY: none */
     int exclusions, (*excluded)[2]; /* pairs of links that do not meet; room of them */
     double slip;                    /* m/s, below which friction is proportional to the slip */
+    double joint_slip;              /* rad/s or m/s, the same for the dry friction of joints */
     double bounce;                  /* m/s, above which restitution acts: see tree_impulse.h */
     softness soft; /* of the depth in the compliant law; at_distance: see tree_distant_bar() */
     double pull;   /* N/m, of the force that only derivatives feel */
@@ -202,6 +212,17 @@ static inline int tree_joint_number(const tree *t, enum tree_joint_number what, 
 {
     return TREE_GLOBALS + TREE_LINK_NUMBERS * t->links + (int)what * t->nv + velocity;
 }
+
+/* The coupling by which the joint of a link follows another one, or -1. */
+int tree_follows(const tree *t, int link);
+/* Sorts the couplings so that a leader is placed before its followers. Returns a link that would follow
+ * itself, or twice, or -1. */
+int tree_order_couplings(tree *t);
+/* Moves the followers to where their leaders want them; its tangent and its adjoint, in the space of the
+ * velocities. Steps keep the couplings. */
+void tree_couple(const tree *t, double *q, double *v);
+void tree_couple_dot(const tree *t, double *q_dot, double *v_dot);
+void tree_couple_bar(const tree *t, double *q_bar, double *v_bar);
 
 /* Finds a link, joint or site by name; -1: there is none. */
 int tree_find_link(const tree *t, const char *name);

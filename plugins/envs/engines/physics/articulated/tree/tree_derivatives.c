@@ -15,7 +15,8 @@ static void joint_forces_bar(const tree *t, const tree_work *w, const tree_bar *
             int d = tree_joint_number(t, TREE_DAMPING, j), g = tree_joint_number(t, TREE_GAIN, j);
             int rg = tree_joint_number(t, TREE_RATE_GAIN, j), s = tree_joint_number(t, TREE_SPRING, j);
             int rest = tree_joint_number(t, TREE_REST, j);
-            double v_bar = -(t->number[d] + t->number[rg]) * r, slow = -r * (v + w->in.implicit * w->a[j]);
+            double slow = -r * (v + w->in.implicit * w->a[j]), slope, dry = dry_damper(t, j, v, &slope);
+            double v_bar = -(t->number[d] + t->number[rg] + dry) * r + slope * slow;
             if (bar->tau) {
                 bar->tau[j] += r;
             }
@@ -23,6 +24,8 @@ static void joint_forces_bar(const tree *t, const tree_work *w, const tree_bar *
                 bar->number[d] += slow;
                 bar->number[rg] += slow;
                 bar->number[tree_joint_number(t, TREE_ARMATURE, j)] -= r * w->a[j];
+                bar->number[tree_joint_number(t, TREE_DRY, j)] +=
+                    slow / sqrt(v * v + t->joint_slip * t->joint_slip);
             }
             if (l->nv == 1) {
                 double q = w->q[l->q], x = beyond(t, j, q);
@@ -267,9 +270,12 @@ static double joint_force_dot(const tree *t, const tree_work *w, const tree_link
     int d = tree_joint_number(t, TREE_DAMPING, j), g = tree_joint_number(t, TREE_GAIN, j);
     int rg = tree_joint_number(t, TREE_RATE_GAIN, j), s = tree_joint_number(t, TREE_SPRING, j);
     int rest = tree_joint_number(t, TREE_REST, j);
-    double damper_dot = number_dot(dot, d) + number_dot(dot, rg);
+    double slope, dry = dry_damper(t, j, v, &slope);
+    double damper_dot =
+        number_dot(dot, d) + number_dot(dot, rg) + slope * v_dot +
+        number_dot(dot, tree_joint_number(t, TREE_DRY, j)) / sqrt(v * v + t->joint_slip * t->joint_slip);
     double f =
-        (dot->tau ? dot->tau[j] : 0) - (t->number[d] + t->number[rg]) * v_dot - damper_dot * v -
+        (dot->tau ? dot->tau[j] : 0) - (t->number[d] + t->number[rg] + dry) * v_dot - damper_dot * v -
         (number_dot(dot, tree_joint_number(t, TREE_ARMATURE, j)) + w->in.implicit * damper_dot) * w->a[j];
     if (l->nv == 1) {
         double q = w->q[l->q];

@@ -14,7 +14,7 @@ static void joint_forces(const tree *t, tree_work *w)
     for (int i = 0; i < t->links; i++) {
         const tree_link *l = &t->link[i];
         for (int k = 0, j = l->v; k < l->nv; k++, j++) {
-            double damper = damping[j] + rate_gain[j], v = w->v[j];
+            double slope, v = w->v[j], damper = damping[j] + rate_gain[j] + dry_damper(t, j, v, &slope);
             w->tau[j] = (w->in.tau ? w->in.tau[j] : 0) - damper * v;
             w->effective[j] = armature[j] + w->in.implicit * damper;
             if (l->nv == 1) {
@@ -28,6 +28,23 @@ static void joint_forces(const tree *t, tree_work *w)
 }
 
 /* ---- forward dynamics ---- */
+
+/* Removes from w->a and limb.a what breaks a coupling. */
+static void couple(const tree *t, tree_work *w, int first)
+{
+    if (first) {
+        tree_coupling_factor(t, w);
+    }
+    memcpy(w->rate, w->a, (size_t)t->nv * sizeof *w->a);
+    tree_coupling_project(t, w, w->a);
+    for (int j = 0; j < t->nv; j++) {
+        w->rate[j] = w->a[j] - w->rate[j];
+    }
+    tree_rates(t, w, w->rate);
+    for (int i = 0; i < t->links; i++) {
+        add6(w->limb[i].a, 1, w->limb[i].d);
+    }
+}
 
 /* w->a for the forces on joints and links; `first`: the articulated inertia too. */
 static void accelerate(const tree *t, tree_work *w, int first)
@@ -56,6 +73,9 @@ static void accelerate(const tree *t, tree_work *w, int first)
         }
         add6(b->a, 1, b->drift);
         tree_pass_acceleration(l, b, w->w, b->a, w->a);
+    }
+    if (t->couplings > 0) {
+        couple(t, w, first);
     }
 }
 

@@ -22,6 +22,10 @@ tree_work *tree_work_create(ds_memory *m, const tree *t)
     ds_memory_each(m, (size_t)t->nv + 1,
                    (double **const[]){&w->v, &w->a, &w->tau, &w->w, &w->rate, &w->target, &w->effective,
                                       &w->after, &w->none, NULL});
+    size_t couplings = (size_t)t->couplings;
+    w->answer = ds_memory_doubles(m, couplings * (size_t)t->nv + 1);
+    w->hold = ds_memory_doubles(m, couplings * couplings + 1);
+    w->pull = ds_memory_doubles(m, couplings + 1);
     return m->failed ? NULL : w;
 }
 
@@ -422,7 +426,19 @@ void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, 
     }
 }
 
-void tree_respond(const tree *t, tree_work *w, const double *b, double *rate)
+void tree_rates(const tree *t, tree_work *w, const double *rate)
+{
+    for (int i = 0; i < t->links; i++) {
+        const tree_link *l = &t->link[i];
+        limb *b = &w->limb[i];
+        memcpy(b->d, limb_field(w, l->parent, TREE_RATE), sizeof b->d);
+        for (int k = 0; k < l->nv; k++) {
+            add6(b->d, rate[l->v + k], b->S + 6 * k);
+        }
+    }
+}
+
+void tree_respond_alone(const tree *t, tree_work *w, const double *b, double *rate)
 {
     for (int i = t->links - 1; i >= 0; i--) {
         tree_pass_bias(t, w, i, b, NULL, w->w);
@@ -436,6 +452,80 @@ void tree_respond(const tree *t, tree_work *w, const double *b, double *rate)
             memcpy(m->d, w->limb[l->parent].d, sizeof m->d);
         }
         tree_pass_acceleration(l, m, w->w, m->d, rate);
+    }
+}
+
+/* ---- joints that follow others ----
+ *
+ * A coupling is the row J of J v = 0: 1 at the follower, -ratio at the leader. J is constant, so positions
+ * and velocities that obey it at the start do so after every step. The forces J' p that keep it have
+ * J M^-1 J' p = J a for accelerations a without them. As M is symmetric, adjoint and tangent of the dynamics
+ * need the same projection and nothing else: with w = M^-1 (a_bar - J' p) and J w = 0, the forces that keep
+ * the couplings have no power under w. */
+
+/* J x of one coupling. */
+static double slack(const tree *t, const tree_coupling *c, const double *x)
+{
+    return x[t->link[c->follower].v] - (c->leader < 0 ? 0 : c->ratio * x[t->link[c->leader].v]);
+}
+
+void tree_coupling_factor(const tree *t, tree_work *w)
+{
+    int n = t->couplings;
+    for (int k = 0; k < n; k++) {
+        const tree_coupling *c = &t->coupling[k];
+        for (int i = 0; i < t->links; i++) {
+            memset(w->limb[i].p, 0, sizeof w->limb[i].p);
+        }
+        w->none[t->link[c->follower].v] = 1;
+        if (c->leader >= 0) {
+            w->none[t->link[c->leader].v] = -c->ratio;
+        }
+        tree_respond_alone(t, w, w->none, w->answer + k * t->nv);
+        w->none[t->link[c->follower].v] = 0;
+        if (c->leader >= 0) {
+            w->none[t->link[c->leader].v] = 0;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            double sum = slack(t, &t->coupling[i], w->answer + j * t->nv);
+            for (int k = 0; k < j; k++) {
+                sum -= w->hold[i * n + k] * w->hold[j * n + k];
+            }
+            w->hold[i * n + j] = i == j ? sqrt(sum) : sum / w->hold[j * n + j];
+        }
+    }
+}
+
+void tree_coupling_project(const tree *t, tree_work *w, double *rate)
+{
+    int n = t->couplings;
+    double *p = w->pull;
+    for (int i = 0; i < n; i++) {
+        p[i] = slack(t, &t->coupling[i], rate);
+        for (int k = 0; k < i; k++) {
+            p[i] -= w->hold[i * n + k] * p[k];
+        }
+        p[i] /= w->hold[i * n + i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++) {
+            p[i] -= w->hold[k * n + i] * p[k];
+        }
+        p[i] /= w->hold[i * n + i];
+        for (int j = 0; j < t->nv; j++) {
+            rate[j] -= p[i] * w->answer[i * t->nv + j];
+        }
+    }
+}
+
+void tree_respond(const tree *t, tree_work *w, const double *b, double *rate)
+{
+    tree_respond_alone(t, w, b, rate);
+    if (t->couplings > 0) {
+        tree_coupling_project(t, w, rate);
+        tree_rates(t, w, rate);
     }
 }
 

@@ -119,6 +119,8 @@ struct tree_work {
     touch *touch;
     int room, touching, singular; /* of touch: room, present number */
     double *after, *none;         /* velocities after the step; zeros */
+    double *answer, *hold,
+        *pull; /* of couplings: M^-1 J', a row each; Cholesky factor of J M^-1 J'; forces */
     impulse_problem *impulse;
     int *pressed; /* contact k of the problem is touch[pressed[k]] */
 };
@@ -197,6 +199,15 @@ static inline double beyond(const tree *t, int j, double q)
     return q < t->lower[j] ? q - t->lower[j] : q > t->upper[j] ? q - t->upper[j] : 0;
 }
 
+/* The coefficient of the damper that stands for dry friction at velocity v, and its derivative by v. */
+static inline double dry_damper(const tree *t, int j, double v, double *slope)
+{
+    double f = joint_numbers(t, TREE_DRY)[j], square = v * v + t->joint_slip * t->joint_slip;
+    double c = f != 0 ? f / sqrt(square) : 0;
+    *slope = -c * v / square;
+    return c;
+}
+
 /* The force of a limit: that of a spring and a damper which never pull. */
 static inline double limit_force(const tree *t, int j, double q, double v)
 {
@@ -221,11 +232,15 @@ void tree_length_bar(const tree *t, const tree_work *w, int link, const double a
 /* The change of a point of a link with its lengths, axes of the world. */
 void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int link, const double at[3],
                   double out[3]);
-/* rate = M^-1 b with the factors of the last tree_forward(); the velocities of the links under `rate` are in
- * limb.d. */
+/* rate = M^-1 b with the factors of the last tree_forward(), without what breaks a coupling; the velocities
+ * of the links under `rate` are in limb.d. */
 void tree_solve(const tree *t, tree_work *w, const double *b, double *rate);
 /* The same with the force -limb.p on every link in addition to b. */
 void tree_respond(const tree *t, tree_work *w, const double *b, double *rate);
+/* The same as if joints were not coupled. */
+void tree_respond_alone(const tree *t, tree_work *w, const double *b, double *rate);
+/* limb.d for these rates of the joints. */
+void tree_rates(const tree *t, tree_work *w, const double *rate);
 
 /* The spatial inertia of a link as a matrix. */
 void tree_rigid_matrix(const limb *b, double A[36]);
@@ -236,5 +251,10 @@ void tree_articulate(const tree *t, tree_work *w, int i);
 void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const double *drift, double *u);
 /* Accelerations of link i and its joint from u and from those of the parent, which `a` holds at first. */
 void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, double a[6], double *out);
+
+/* What the projection on couplings needs, from the factors of tree_articulate(); overwrites limb.d, limb.p. */
+void tree_coupling_factor(const tree *t, tree_work *w);
+/* Removes from `rate`, a product of M^-1, what breaks a coupling. */
+void tree_coupling_project(const tree *t, tree_work *w, double *rate);
 
 #endif
