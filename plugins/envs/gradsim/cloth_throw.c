@@ -28,7 +28,7 @@ static const ds_param *const params[] = {
     NULL};
 
 /* The time step cannot follow faster throws. */
-static const body_variable_axes speeds = {{0, -6, -1}, {12, 6, 1}, {1, 0, 0}};
+static const body_variable_axes speeds = {.lower = {0, -6, -1}, .upper = {12, 6, 1}, .start = {1, 0, 0}};
 
 static const body_variable offered[] = {
     {.name = "velocity", .unit = "m/s", .kind = BODY_VARIABLE_VELOCITY, .axes = &speeds},
@@ -76,7 +76,7 @@ static void build(soft *s, size_t cells, double height)
     const fem_placing where = {{-5, height, 0}, {1, 0, 0}, {0, 0, 0}, 0};
     s->model.status =
         s->model.status != DS_OK ? s->model.status : fem_mesh_grid(&s->mesh, cells, cells, a, b);
-    s->model.bending = (fem_bending){100, 0};
+    s->model.bending[0] = (fem_bending){100, 0};
     fem_add_cloth(&s->model, &s->mesh, &where, 2, 0, 1);
     s->unknown.density = 2;
 }
@@ -97,7 +97,8 @@ static void read_cloth_throw(void *self, ds_param_reader *in)
     double air[2] = {10, 5};
     soft_read(s, in, &task);
     ds_param_values(in, "air", 2, air);
-    s->model.membrane = (fem_membrane){.mu = 100, .lambda = 1e4, .kd = 100, .lift = air[0], .drag = air[1]};
+    s->model.membrane[0] =
+        (fem_membrane){.mu = 100, .lambda = 1e4, .kd = 100, .lift = air[0], .drag = air[1]};
     const uint64_t object = (uint64_t)ds_param_int(in, "object");
     size_t cells = (size_t)ds_param_int(in, "cells");
     double height = ds_param_real(in, "height");

@@ -120,8 +120,8 @@ static void build(soft *s, const double velocity[3], const double truth[4], int 
     m->status = m->status != DS_OK ? m->status
                                    : fem_mesh_grid(&s->mesh, WIDTH, HEIGHT, (double[3]){cell, 0, 0},
                                                    (double[3]){0, cell, 0});
-    m->membrane = (fem_membrane){truth[0], truth[1], truth[2], 0, 0};
-    m->bending = (fem_bending){truth[3], 0};
+    m->membrane[0] = (fem_membrane){truth[0], truth[1], truth[2], 0, 0};
+    m->bending[0] = (fem_bending){truth[3], 0};
     fem_add_cloth(m, &s->mesh, slides ? &laid : &hung, 1, 0, 1);
     if (m->status == DS_OK && random_mass) {
         draw_masses(m, m->particles, s->unknown.seed);

@@ -82,8 +82,8 @@ static void build(soft *s)
     const double radius = 0.5, angle = 1.2;
     s->model.status =
         s->model.status != DS_OK ? s->model.status : fem_mesh_bell(&s->mesh, RINGS, SECTORS, radius, angle);
-    s->model.membrane = (fem_membrane){.mu = 5000, .lambda = 5000, .kd = 100, .lift = 1000, .drag = 100};
-    s->model.bending = (fem_bending){100, 1};
+    s->model.membrane[0] = (fem_membrane){.mu = 5000, .lambda = 5000, .kd = 100, .lift = 1000, .drag = 100};
+    s->model.bending[0] = (fem_bending){100, 1};
     s->model.gravity[1] = 0;
     fem_add_cloth(&s->model, &s->mesh, &here, 0, 100, 1);
     s->unknown.density = 100;

@@ -76,7 +76,7 @@ static void build(soft *s)
 {
     const fem_placing here = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
     s->model.status = s->model.status != DS_OK ? s->model.status : fem_mesh_walker(&s->mesh);
-    s->model.membrane = (fem_membrane){1e4, 1e4, 100, 0, 0};
+    s->model.membrane[0] = (fem_membrane){1e4, 1e4, 100, 0, 0};
     fem_add_cloth(&s->model, &s->mesh, &here, 1, 0, 0);
     s->unknown.density = 1;
 }

@@ -355,10 +355,12 @@ void fem_variation_clear(fem_variation *v, const fem_model *m)
     for (size_t t = 0; t < m->tets; t++) {
         v->solid[t] = (fem_solid){0};
     }
-    v->membrane = (fem_membrane){0};
-    v->bending = (fem_bending){0};
-    v->ke = v->kd = v->kf = v->mu = 0;
+    memset(v->membrane, 0, sizeof v->membrane);
+    memset(v->bending, 0, sizeof v->bending);
+    v->ke = v->kd = v->kf = v->mu = v->offset = 0;
     clear(v->gravity, 3);
+    clear(v->wind, 3);
+    memset(v->obstacle, 0, sizeof v->obstacle);
 }
 
 /* ---- motion in a plane ---- */
@@ -387,15 +389,15 @@ static int lies_across(const fem_episode *e, size_t axis, const double *last)
 }
 
 /* The axis across the plane of the motion, or -1. Every law gives mirror images of its forces for mirror
- * images of a state, so only gravity, the ground or a bent edge could push particles out of the plane. */
+ * images of a state, so only gravity, wind, the ground or a bent edge could push particles out of the plane. */
 static int axis_across(const fem_episode *e, const double *last)
 {
     const fem_model *m = e->model;
     const int flat = all_zero(m->edge_rest, m->edges) && all_zero(e->pack.edge.act, m->edges) &&
                      m->obstacles == 0 && e->driver->drive.count == 0 && e->driver->push.count == 0;
     int axis = flat && (e->options.want & FEM_WANT_IN_PLANE) ? 2 : -1;
-    while (axis >= 0 &&
-           (m->gravity[axis] != 0 || (m->ground.on && axis == 1) || !lies_across(e, (size_t)axis, last))) {
+    while (axis >= 0 && (m->gravity[axis] != 0 || m->wind[axis] != 0 || (m->ground.on && axis == 1) ||
+                         !lies_across(e, (size_t)axis, last))) {
         axis--;
     }
     return axis;
@@ -468,7 +470,8 @@ static int reverse_step(fem_episode *e, uint64_t k, double *state, const double 
         e->driver->activate(e->self, k, &act);
     }
     e->kernels->vjp(&e->pack, state, e->force, e->bar);
-    fem_obstacles_vjp(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force, e->bar);
+    fem_obstacles_vjp(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force, e->bar,
+                      g->obstacle);
     take_hand(e, &e->driver->push, k, 0, 4, e->force);
     take_hand(e, &e->driver->drive, k, 1, FEM_WIDTH, e->bar + 4);
     pass_activations(e, k, g);
@@ -528,7 +531,38 @@ static double element_bar(const fem_set *s, size_t i, size_t k, size_t bars)
     return s->bar[(i / FEM_CHUNK * bars + k) * FEM_CHUNK + i % FEM_CHUNK];
 }
 
-static void read_materials(const fem_pack *p, fem_variation *g)
+/* The constants of the membranes: one chunk of sums, or those of each element. */
+static void read_sheets(const fem_pack *p, const fem_model *m, fem_variation *g)
+{
+    const fem_set *t = &p->triangle;
+    if (!p->mixed) {
+        g->membrane[0] = (fem_membrane){shared_sum(t, 0), shared_sum(t, 1), shared_sum(t, 2),
+                                        shared_sum(t, 3), shared_sum(t, 4)};
+        g->bending[0] = (fem_bending){shared_sum(&p->edge, 0), shared_sum(&p->edge, 1)};
+        for (size_t d = 0; d < 3; d++) {
+            g->wind[d] = shared_sum(t, 5 + d);
+        }
+        return;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        fem_membrane *to = &g->membrane[m->triangle_sheet[i]];
+        to->mu += element_bar(t, i, 0, FEM_TRIANGLE_BARS);
+        to->lambda += element_bar(t, i, 1, FEM_TRIANGLE_BARS);
+        to->kd += element_bar(t, i, 2, FEM_TRIANGLE_BARS);
+        to->drag += element_bar(t, i, 3, FEM_TRIANGLE_BARS);
+        to->lift += element_bar(t, i, 4, FEM_TRIANGLE_BARS);
+        for (size_t d = 0; d < 3; d++) {
+            g->wind[d] += element_bar(t, i, 5 + d, FEM_TRIANGLE_BARS);
+        }
+    }
+    for (size_t i = 0; i < p->edge.count; i++) {
+        fem_bending *to = &g->bending[m->edge_sheet[i]];
+        to->ke += element_bar(&p->edge, i, 0, FEM_EDGE_BARS);
+        to->kd += element_bar(&p->edge, i, 1, FEM_EDGE_BARS);
+    }
+}
+
+static void read_materials(const fem_pack *p, const fem_model *m, fem_variation *g)
 {
     for (size_t i = 0; i < p->spring.count; i++) {
         g->spring_ke[i] = element_bar(&p->spring, i, 0, FEM_SPRING_BARS);
@@ -540,10 +574,7 @@ static void read_materials(const fem_pack *p, fem_variation *g)
             (fem_solid){element_bar(&p->tet, i, 0, FEM_TET_BARS), element_bar(&p->tet, i, 1, FEM_TET_BARS),
                         element_bar(&p->tet, i, 2, FEM_TET_BARS)};
     }
-    const fem_set *t = &p->triangle;
-    g->membrane = (fem_membrane){shared_sum(t, 0), shared_sum(t, 1), shared_sum(t, 2), shared_sum(t, 3),
-                                 shared_sum(t, 4)};
-    g->bending = (fem_bending){shared_sum(&p->edge, 0), shared_sum(&p->edge, 1)};
+    read_sheets(p, m, g);
     for (size_t i = 0; i < p->edge.count; i++) {
         g->edge_rest[i] = g->edge_act[i];
     }
@@ -560,8 +591,9 @@ static void read_gradient(const fem_episode *e, fem_variation *g)
     g->kd = e->pack.ground_bar.kd;
     g->kf = e->pack.ground_bar.kf;
     g->mu = e->pack.ground_bar.mu;
+    g->offset = e->pack.ground_bar.offset;
     if (e->options.want & FEM_WANT_MATERIAL) {
-        read_materials(&e->pack, g);
+        read_materials(&e->pack, e->model, g);
     }
 }
 
@@ -665,10 +697,10 @@ static void of_springs(tangent *t, const double *state)
 static void of_triangles(tangent *t, const double *state)
 {
     const fem_pack *p = &t->e->pack;
-    const fem_membrane *d = &t->along->membrane;
-    const fem_air_law air = air_law(p), air_dot = {d->drag, d->lift};
     corners c;
     for (size_t i = 0; i < p->triangle.count; i++) {
+        const fem_membrane *d = &t->along->membrane[t->e->model->triangle_sheet[i]];
+        const fem_air_law air = air_law(p, i), air_dot = {d->drag, d->lift, v3(t->along->wind)};
         const fem_triangle_rest rest = triangle_rest(p, i);
         const fem_triangle_law law = triangle_law(p, i);
         const fem_triangle_law dot = {d->mu, d->lambda, d->kd,
@@ -688,8 +720,8 @@ static void of_edges(tangent *t, const double *state)
     corners c;
     for (size_t i = 0; i < p->edge.count; i++) {
         const fem_edge_law law = edge_law(p, i);
-        const fem_edge_law dot = {d->bending.ke, d->bending.kd,
-                                  d->edge_rest[i] + d->edge_act[i] + t->act.edge[i]};
+        const fem_bending *b = &d->bending[t->e->model->edge_sheet[i]];
+        const fem_edge_law dot = {b->ke, b->kd, d->edge_rest[i] + d->edge_act[i] + t->act.edge[i]};
         take_corners(t, &p->edge, i, 4, state, &c);
         fem_edge_jvp(edge_length(p, i), &law, c.q, c.u, c.dq, c.du, &dot, c.df);
         give(&p->edge, i, 4, c.df, t->force_dot, 4);
@@ -714,7 +746,7 @@ static void of_tets(tangent *t, const double *state)
 static void of_ground(tangent *t, const double *state)
 {
     const fem_pack *p = &t->e->pack;
-    const fem_ground_bar dot = {t->along->ke, t->along->kd, t->along->kf, t->along->mu};
+    const fem_ground_bar dot = {t->along->ke, t->along->kd, t->along->kf, t->along->mu, t->along->offset};
     for (size_t i = 0; i < p->particles && p->ground.on; i++) {
         const double *q = state + FEM_WIDTH * i, *dq = t->dot + FEM_WIDTH * i;
         const double c = ground_depth(&p->ground, q);
@@ -757,7 +789,7 @@ static void change_forces(tangent *t, uint64_t step, const double *state)
     of_tets(t, state);
     of_ground(t, state);
     fem_obstacles_jvp(t->e->model->obstacle, t->e->model->obstacles, p->particles, state, t->dot,
-                      t->force_dot);
+                      t->along->obstacle, t->force_dot);
     dot_hand(t, &d->push, step, 0, 4, t->force_dot);
 }
 
@@ -915,6 +947,17 @@ static double obstacle_load(const fem_model *m, const fem_pack *p, double dt)
     return most;
 }
 
+/* Without drag and lift. */
+static void still_air(fem_pack *p)
+{
+    p->air = 0;
+    p->membrane.drag = p->membrane.lift = 0;
+    for (size_t i = 0; i < p->triangle.count; i++) {
+        double *at = p->triangle.constant + i / FEM_CHUNK * FEM_TRIANGLE_FIELDS * FEM_CHUNK + i % FEM_CHUNK;
+        at[(FEM_TRIANGLE_MEMBRANE + 3) * FEM_CHUNK] = at[(FEM_TRIANGLE_MEMBRANE + 4) * FEM_CHUNK] = 0;
+    }
+}
+
 fem_limit fem_step_limit(const fem_model *m, double dt)
 {
     ds_memory room = {0};
@@ -929,7 +972,7 @@ fem_limit fem_step_limit(const fem_model *m, double dt)
         fem_pack_to_state(m->particles, m->q, p.state, 0);
         const double on_ground = fmax(ground_load(&p.pack, dt), obstacle_load(m, &p.pack, dt));
         p.pack.ground.on = 0;
-        p.pack.membrane.drag = p.pack.membrane.lift = 0;
+        still_air(&p.pack);
         out = power_iteration(&p, dt);
         out.ground = on_ground;
     }

@@ -65,10 +65,11 @@ typedef struct fem_variation {
     double *triangle_act, *edge_act, *tet_act; /* by the activations of the model: sums over the steps */
     double *edge_rest;
     fem_solid *solid; /* [tets] */
-    fem_membrane membrane;
-    fem_bending bending;
-    double ke, kd, kf, mu; /* of the ground */
-    double gravity[3];
+    fem_membrane membrane[FEM_MOST_SHEETS];
+    fem_bending bending[FEM_MOST_SHEETS];
+    double ke, kd, kf, mu, offset; /* of the ground */
+    double gravity[3], wind[3];
+    fem_obstacle_bar obstacle[FEM_MOST_OBSTACLES];
 } fem_variation;
 
 /* Opens with zeros in the shape of the model; arrays from `room`, check room->failed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ground.h - relaxed contact of a particle with the plane y = 0 and its friction (gradSim; the penalty is
+/* ground.h - relaxed contact of a particle with a horizontal plane and its friction (gradSim; the penalty is
  * that of dFlex and Warp). All variants of the kernels compile these lines. */
 #ifndef DS_ENGINES_FEM_GROUND_H
 #define DS_ENGINES_FEM_GROUND_H
@@ -13,7 +13,7 @@
 
 static inline double ground_depth(const fem_ground *g, const double *q)
 {
-    return q[1] - g->offset;
+    return q[1] - g->offset - g->height;
 }
 
 static inline double bounded(double x, double most)
@@ -52,6 +52,7 @@ static inline void bound_vjp(const fem_ground *g, double c, double uy, double sh
     int damped;
     bar->mu -= share * friction_load(g, c, uy, &damped);
     qb[1] -= share * g->mu * g->ke;
+    bar->offset += share * g->mu * g->ke;
     bar->ke -= share * g->mu * c;
     if (damped) {
         ub[1] -= share * g->mu * g->kd;
@@ -97,6 +98,7 @@ static inline void ground_vjp(const fem_ground *g, double c, const double *u, co
                               double *ub, fem_ground_bar *bar)
 {
     qb[1] -= g->ke * fb[1];
+    bar->offset += g->ke * fb[1];
     ub[1] -= u[1] < 0 ? g->kd * fb[1] : 0;
     bar->ke -= c * fb[1];
     bar->kd -= u[1] < 0 ? u[1] * fb[1] : 0;
@@ -116,11 +118,12 @@ static inline double box_jvp(const fem_ground *g, double bound, double dbound, d
     return wanted < -bound ? dbound : wanted > bound ? -dbound : -(g->kf * du + dkf * u);
 }
 
-/* Adds the change of the force along dc (depth), du (velocity) and the change of the constants. */
-static inline void ground_jvp(const fem_ground *g, double c, const double *u, double dc, const double *du,
+/* Adds the change of the force along dy (height), du (velocity) and the change of the constants. */
+static inline void ground_jvp(const fem_ground *g, double c, const double *u, double dy, const double *du,
                               const fem_ground_bar *dot, double *df)
 {
     int damped;
+    const double dc = dy - dot->offset;
     const double load = friction_load(g, c, u[1], &damped), bound = -g->mu * load;
     const double dload = g->ke * dc + dot->ke * c + (damped ? g->kd * du[1] + dot->kd * u[1] : 0);
     const double dbound = -g->mu * dload - dot->mu * load;

@@ -25,7 +25,7 @@ __attribute__((format(printf, 3, 4))) static void fail(fem_model *m, ds_status s
 
 void fem_model_open(fem_model *m)
 {
-    *m = (fem_model){.gravity = {0, -9.8, 0}, .ground.offset = 0.01};
+    *m = (fem_model){.gravity = {0, -9.8, 0}, .ground.offset = 0.01, .sheets = 1};
 }
 
 /* The arrays of each kind: the offset of their pointer in the model, and the bytes of an element. */
@@ -47,11 +47,13 @@ static const column columns[KINDS][MOST_COLUMNS] = {
     [TRIANGLES] = {{offsetof(fem_model, triangle), 3 * sizeof(uint32_t)},
                    {offsetof(fem_model, triangle_inverse), 4 * sizeof(double)},
                    {offsetof(fem_model, triangle_area), sizeof(double)},
-                   {offsetof(fem_model, triangle_act), sizeof(double)}},
+                   {offsetof(fem_model, triangle_act), sizeof(double)},
+                   {offsetof(fem_model, triangle_sheet), 1}},
     [EDGES] = {{offsetof(fem_model, edge), 4 * sizeof(uint32_t)},
                {offsetof(fem_model, edge_rest), sizeof(double)},
                {offsetof(fem_model, edge_length), sizeof(double)},
-               {offsetof(fem_model, edge_act), sizeof(double)}},
+               {offsetof(fem_model, edge_act), sizeof(double)},
+               {offsetof(fem_model, edge_sheet), 1}},
     [TETS] = {{offsetof(fem_model, tet), 4 * sizeof(uint32_t)},
               {offsetof(fem_model, tet_inverse), 9 * sizeof(double)},
               {offsetof(fem_model, tet_volume), sizeof(double)},
@@ -342,6 +344,7 @@ static void check_particles(fem_model *m)
     check_finite(m, "position", m->q, m->particles, 3);
     check_finite(m, "velocity", m->u, m->particles, 3);
     check_finite(m, "gravity", m->gravity, 1, 3);
+    check_finite(m, "wind", m->wind, 1, 3);
     for (size_t i = 0; i < m->particles; i++) {
         if (!m->fixed[i] && !(isfinite(m->mass[i]) && m->mass[i] > 0)) {
             fail(m, DS_E_PARAM,
@@ -354,25 +357,19 @@ static void check_particles(fem_model *m)
 /* The law is at rest at F = 1 if lambda is positive: a = 1 + 3 mu / (4 lambda). */
 static void check_laws(fem_model *m)
 {
-    const struct {
-        const char *name;
-        double value;
-    } constant[] = {
-        {"mu of the triangles", m->membrane.mu},
-        {"lambda of the triangles", m->membrane.lambda},
-        {"kd of the triangles", m->membrane.kd},
-        {"drag", m->membrane.drag},
-        {"lift", m->membrane.lift},
-        {"ke of the edges", m->bending.ke},
-        {"kd of the edges", m->bending.kd},
-        {"ke of the ground", m->ground.ke},
-        {"kd of the ground", m->ground.kd},
-        {"kf of the ground", m->ground.kf},
-        {"mu of the ground", m->ground.mu},
-    };
-    for (size_t i = 0; i < sizeof constant / sizeof *constant; i++) {
-        check_constant(m, constant[i].name, constant[i].value);
+    for (size_t i = 0; i < m->sheets; i++) {
+        check_constant(m, "mu of the triangles", m->membrane[i].mu);
+        check_constant(m, "lambda of the triangles", m->membrane[i].lambda);
+        check_constant(m, "kd of the triangles", m->membrane[i].kd);
+        check_constant(m, "drag", m->membrane[i].drag);
+        check_constant(m, "lift", m->membrane[i].lift);
+        check_constant(m, "ke of the edges", m->bending[i].ke);
+        check_constant(m, "kd of the edges", m->bending[i].kd);
     }
+    check_constant(m, "ke of the ground", m->ground.ke);
+    check_constant(m, "kd of the ground", m->ground.kd);
+    check_constant(m, "kf of the ground", m->ground.kf);
+    check_constant(m, "mu of the ground", m->ground.mu);
     for (size_t t = 0; t < m->tets; t++) {
         check_constant(m, "mu of a tetrahedron", m->solid[t].mu);
         check_constant(m, "lambda of a tetrahedron", m->solid[t].lambda);

@@ -4,10 +4,11 @@
  * The model of gradSim (K. M. Jatavallabhula et al., ICLR 2021): particles with lumped masses, moved by the
  * forces of
  *   springs      ke (l - l0) + kd l' along the spring;
- *   triangles    neo-Hookean membrane in the plane with area damping; lift and drag of the air;
+ *   triangles    neo-Hookean membrane in the plane with area damping; lift and drag of the air, which may
+ *                move (wind);
  *   edges        ke (theta - theta0 - act) + kd theta' about the edge between two triangles;
  *   tets         stable neo-Hookean solid (B. Smith et al., ACM Trans. Graph. 37(2), 2018) with activation;
- *   ground       the plane y = 0, by penalty with friction;
+ *   ground       a horizontal plane, by penalty with friction;
  *   obstacles    fixed bodies, likewise (obstacle.h).
  * To build a model, call fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake
  * is kept in `problem`; later calls do nothing, and fem_model_finish() returns it. Afterwards all arrays
@@ -28,16 +29,17 @@ enum {
     FEM_FRICTION_COULOMB = 2,   /* along the sliding, within mu times the normal force with its damping */
 };
 
-/* A particle below y = offset, c = y - offset < 0, is pushed by -(ke c + kd min(u_y, 0)) and slowed by kf
+/* A particle below y = height + offset, by c < 0, is pushed by -(ke c + kd min(u_y, 0)) and slowed by kf
  * times its sliding velocity, bounded as `friction` says. */
 typedef struct fem_ground {
     int on;
     int friction;          /* FEM_FRICTION_* */
     double offset;         /* m; 0.01 by default */
     double ke, kd, kf, mu; /* N/m, N s/m, N s/m, 1 */
+    double height;         /* m, of the plane; 0 by default */
 } fem_ground;
 
-/* Common to all triangles: mu, lambda in N/m, kd in N s/m, drag and lift as in 1/2 drag |N.v| v. */
+/* mu, lambda in N/m, kd in N s/m, drag and lift as in 1/2 drag |N.v| v, v against the wind. */
 typedef struct fem_membrane {
     double mu, lambda, kd, drag, lift;
 } fem_membrane;
@@ -51,12 +53,15 @@ typedef struct fem_solid {
     double mu, lambda, kd;
 } fem_solid;
 
+enum { FEM_MOST_SHEETS = 8 };
+
 typedef struct fem_model {
     size_t particles;
     double *q, *u;  /* m, m/s: the start of an episode */
     double *mass;   /* kg */
     uint8_t *fixed; /* not 0: keeps its velocity under any force */
     double gravity[3];
+    double wind[3]; /* m/s, of the air */
 
     size_t springs;
     uint32_t *spring; /* [springs][2] */
@@ -67,14 +72,17 @@ typedef struct fem_model {
     double *triangle_inverse; /* [triangles][4]: rows of the inverse of the rest edges in the plane */
     double *triangle_area;    /* m^2 */
     double *triangle_act;     /* activation: positive shrinks; 0 by default */
-    fem_membrane membrane;
+    uint8_t *triangle_sheet;  /* the membrane of each triangle; 0 by default */
+    size_t sheets;            /* membranes, each with its bending; 1 by default */
+    fem_membrane membrane[FEM_MOST_SHEETS];
 
     size_t edges;
     uint32_t *edge;      /* [edges][4], see fem_mesh_edges() */
     double *edge_rest;   /* rad, the angle at rest */
     double *edge_length; /* m, at rest */
     double *edge_act;    /* rad, added to the angle at rest */
-    fem_bending bending;
+    uint8_t *edge_sheet; /* the bending of each edge; 0 by default */
+    fem_bending bending[FEM_MOST_SHEETS];
 
     size_t tets;
     uint32_t *tet;       /* [tets][4] */

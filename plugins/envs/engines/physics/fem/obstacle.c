@@ -94,6 +94,15 @@ static void axes(const double q[4], double r[9])
     memcpy(r, m, sizeof m);
 }
 
+void fem_obstacle_point(const fem_obstacle *o, const double own[3], double world[3])
+{
+    double r[9];
+    axes(o->rotation, r);
+    for (int i = 0; i < 3; i++) {
+        world[i] = o->position[i] + r[i] * own[0] + r[3 + i] * own[1] + r[6 + i] * own[2];
+    }
+}
+
 double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[3], double turn[9],
                              double *slope)
 {
@@ -127,6 +136,33 @@ double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[
         }
     }
     return phi;
+}
+
+/* How the distance at q changes with the sizes of a body: its radius shrinks it; half lengths act as if the
+ * point moved along way[size][3] in the world. */
+static void growth(const fem_obstacle *o, const double q[3], double way[9])
+{
+    double r[9];
+    memset(way, 0, 9 * sizeof *way);
+    if (o->shape != FEM_BOX && o->shape != FEM_CAPSULE) {
+        return;
+    }
+    axes(o->rotation, r);
+    for (int i = 0; i < 3; i++) {
+        double x = 0.0;
+        for (int k = 0; k < 3; k++) {
+            x += r[3 * i + k] * (q[k] - o->position[k]);
+        }
+        const int moves = o->shape == FEM_BOX || (i == 1 && fabs(x) > o->size[1]);
+        for (int k = 0; k < 3 && moves; k++) {
+            way[3 * i + k] = x < 0.0 ? r[3 * i + k] : -r[3 * i + k];
+        }
+    }
+}
+
+static int is_round(const fem_obstacle *o)
+{
+    return o->shape == FEM_SPHERE || o->shape == FEM_CAPSULE;
 }
 
 /* ---- contact of one particle ---- */
@@ -185,8 +221,8 @@ void fem_obstacles_force(const fem_obstacle *o, size_t count, size_t particles, 
     }
 }
 
-static void reverse(const fem_obstacle *o, const touch *t, const double *u, const double *fb, double *qb,
-                    double *ub)
+static void reverse(const fem_obstacle *o, const touch *t, const double *q, const double *u, const double *fb,
+                    double *qb, double *ub, fem_obstacle_bar *by)
 {
     const double slide = dot3(fb, t->ut), load_bar = dot3(fb, t->n);
     double utb[3], nb[3], cb = -o->ke * load_bar;
@@ -194,8 +230,14 @@ static void reverse(const fem_obstacle *o, const touch *t, const double *u, cons
         utb[i] = -t->hold * fb[i];
         nb[i] = t->load * fb[i];
     }
-    if (!t->sticks) { /* hold = -mu ke c / speed */
+    by->ke -= t->c * load_bar;
+    by->kd -= t->un < 0.0 ? t->un * load_bar : 0.0;
+    if (t->sticks) {
+        by->kf -= slide;
+    } else { /* hold = -mu ke c / speed */
         cb += o->mu * o->ke * slide / t->speed;
+        by->mu += o->ke * t->c * slide / t->speed;
+        by->ke += o->mu * t->c * slide / t->speed;
         for (int i = 0; i < 3; i++) {
             utb[i] += slide * t->hold / (t->speed * t->speed) * t->ut[i];
         }
@@ -205,14 +247,23 @@ static void reverse(const fem_obstacle *o, const touch *t, const double *u, cons
         nb[i] += unb * u[i] - t->un * utb[i];
         ub[i] += utb[i] + unb * t->n[i];
     }
+    double point_bar[3], way[9];
     for (int j = 0; j < 3; j++) {
-        qb[j] +=
+        point_bar[j] =
             cb * t->slope * t->n[j] + nb[0] * t->turn[j] + nb[1] * t->turn[3 + j] + nb[2] * t->turn[6 + j];
+        qb[j] += point_bar[j];
+        by->position[j] -= point_bar[j];
+    }
+    by->offset -= cb;
+    by->size[0] -= is_round(o) ? cb : 0.0;
+    growth(o, q, way);
+    for (int i = 0; i < 3; i++) {
+        by->size[i] += dot3(point_bar, way + 3 * i);
     }
 }
 
 void fem_obstacles_vjp(const fem_obstacle *o, size_t count, size_t particles, const double *state,
-                       const double *force_bar, double *bar)
+                       const double *force_bar, double *bar, fem_obstacle_bar *by)
 {
     touch t;
     for (size_t k = 0; k < count; k++) {
@@ -220,27 +271,38 @@ void fem_obstacles_vjp(const fem_obstacle *o, size_t count, size_t particles, co
             const double *q = state + WIDTH * p;
             if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
                 double *to = bar + WIDTH * p;
-                reverse(o + k, &t, q + 4, force_bar + 4 * p, to, to + 4);
+                reverse(o + k, &t, q, q + 4, force_bar + 4 * p, to, to + 4, by + k);
             }
         }
     }
 }
 
-static void change(const fem_obstacle *o, const touch *t, const double *u, const double *dq, const double *du,
-                   double *df)
+static void change(const fem_obstacle *o, const touch *t, const double *q, const double *u, const double *dq,
+                   const double *du, const fem_obstacle_bar *along, double *df)
 {
-    const double dc = t->slope * dot3(t->n, dq);
-    double dn[3], dut[3], dhold = 0.0;
+    double way[9], dx[3], dn[3], dut[3], dhold = 0.0; /* dx: of the point seen from the body */
+    growth(o, q, way);
     for (int i = 0; i < 3; i++) {
-        dn[i] = dot3(t->turn + 3 * i, dq);
+        dx[i] = dq[i] - along->position[i];
+        for (int k = 0; k < 3; k++) {
+            dx[i] += way[3 * k + i] * along->size[k];
+        }
+    }
+    const double dc = t->slope * dot3(t->n, dx) - (is_round(o) ? along->size[0] : 0.0) - along->offset;
+    for (int i = 0; i < 3; i++) {
+        dn[i] = dot3(t->turn + 3 * i, dx);
     }
     const double dun = dot3(du, t->n) + dot3(u, dn);
     for (int i = 0; i < 3; i++) {
         dut[i] = du[i] - dun * t->n[i] - t->un * dn[i];
     }
-    const double dload = -(o->ke * dc + (t->un < 0.0 ? o->kd * dun : 0.0));
-    if (!t->sticks) {
-        dhold = -o->mu * o->ke * dc / t->speed - t->hold * dot3(t->ut, dut) / (t->speed * t->speed);
+    const double dload =
+        -(o->ke * dc + along->ke * t->c + (t->un < 0.0 ? o->kd * dun + along->kd * t->un : 0.0));
+    if (t->sticks) {
+        dhold = along->kf;
+    } else {
+        const double dmost = o->mu * o->ke * dc + (along->mu * o->ke + o->mu * along->ke) * t->c;
+        dhold = -dmost / t->speed - t->hold * dot3(t->ut, dut) / (t->speed * t->speed);
     }
     for (int i = 0; i < 3; i++) {
         df[i] += dload * t->n[i] + t->load * dn[i] - dhold * t->ut[i] - t->hold * dut[i];
@@ -248,14 +310,14 @@ static void change(const fem_obstacle *o, const touch *t, const double *u, const
 }
 
 void fem_obstacles_jvp(const fem_obstacle *o, size_t count, size_t particles, const double *state,
-                       const double *dot, double *force_dot)
+                       const double *dot, const fem_obstacle_bar *along, double *force_dot)
 {
     touch t;
     for (size_t k = 0; k < count; k++) {
         for (size_t p = 0; p < particles; p++) {
             const double *q = state + WIDTH * p, *d = dot + WIDTH * p;
             if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
-                change(o + k, &t, q + 4, d, d + 4, force_dot + 4 * p);
+                change(o + k, &t, q, q + 4, d, d + 4, along + k, force_dot + 4 * p);
             }
         }
     }

@@ -32,25 +32,35 @@ typedef struct fem_obstacle {
      * row). */
     double (*distance)(const void *body, const double x[3], double gradient[3], double hessian[9]);
     const void *body;
-    /* FEM_SURFACE: what is drawn, points [points][3] in the world, three indices for each triangle */
+    /* FEM_SURFACE: what is drawn, points [points][3] in its own frame, three indices for each triangle */
     const double *point;
     const uint32_t *index;
     size_t points, indices;
 } fem_obstacle;
+
+/* Derivatives by the constants of an obstacle, or their change. */
+typedef struct fem_obstacle_bar {
+    double size[3], position[3], offset;
+    double ke, kd, kf, mu;
+} fem_obstacle_bar;
 
 /* The signed distance of a point of the world; n: its unit normal; turn: the derivative of n by the point;
  * slope: length of the gradient of the distance, 1 but for a FEM_SURFACE. */
 double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[3], double turn[9],
                              double *slope);
 
+/* The place in the world of a point of its own frame. */
+void fem_obstacle_point(const fem_obstacle *o, const double own[3], double world[3]);
+
 /* States are [particles][8] with positions from 0 and velocities from 4, forces [particles][4]
- * (kernels/kernels.h). Adds the forces of all obstacles; the reverse adds the derivatives by the state from
- * those by the forces; the tangent adds the change of the forces along `dot`, laid out as a state. */
+ * (kernels/kernels.h). Adds the forces of all obstacles; the reverse adds the derivatives by the state and by
+ * the constants (by[count]) from those by the forces; the tangent adds the change of the forces along `dot`,
+ * laid out as a state, and along the change of the constants. The size of a FEM_SURFACE does not change. */
 void fem_obstacles_force(const fem_obstacle *o, size_t count, size_t particles, const double *state,
                          double *force);
 void fem_obstacles_vjp(const fem_obstacle *o, size_t count, size_t particles, const double *state,
-                       const double *force_bar, double *bar);
+                       const double *force_bar, double *bar, fem_obstacle_bar *by);
 void fem_obstacles_jvp(const fem_obstacle *o, size_t count, size_t particles, const double *state,
-                       const double *dot, double *force_dot);
+                       const double *dot, const fem_obstacle_bar *along, double *force_dot);
 
 #endif

@@ -100,6 +100,31 @@ static void load_solids(fem_pack *p, const fem_model *m)
     }
 }
 
+/* The constants of each membrane. */
+static void load_sheets(fem_pack *p, const fem_model *m)
+{
+    p->membrane = m->membrane[0];
+    p->bending = m->bending[0];
+    p->mixed = m->sheets > 1;
+    p->air = 0;
+    for (size_t i = 0; i < m->sheets; i++) {
+        p->air |= m->membrane[i].drag != 0 || m->membrane[i].lift != 0;
+    }
+    for (size_t t = 0; t < m->triangles && p->mixed; t++) {
+        const fem_membrane *law = &m->membrane[m->triangle_sheet[t]];
+        double *to = p->triangle.constant + t / FEM_CHUNK * FEM_TRIANGLE_FIELDS * FEM_CHUNK + t % FEM_CHUNK;
+        const double value[] = {law->mu, law->lambda, law->kd, law->drag, law->lift};
+        for (size_t k = 0; k < sizeof value / sizeof *value; k++) {
+            to[(FEM_TRIANGLE_MEMBRANE + k) * FEM_CHUNK] = value[k];
+        }
+    }
+    for (size_t e = 0; e < m->edges && p->mixed; e++) {
+        double *to = p->edge.constant + e / FEM_CHUNK * FEM_EDGE_FIELDS * FEM_CHUNK + e % FEM_CHUNK;
+        to[FEM_EDGE_BENDING * FEM_CHUNK] = m->bending[m->edge_sheet[e]].ke;
+        to[(FEM_EDGE_BENDING + 1) * FEM_CHUNK] = m->bending[m->edge_sheet[e]].kd;
+    }
+}
+
 static void load_activations(fem_set *s, const double *act)
 {
     if (s->count > 0) {
@@ -114,8 +139,8 @@ void fem_pack_load(fem_pack *p, const fem_model *m)
     }
     memcpy(p->gravity, m->gravity, sizeof m->gravity);
     p->ground = m->ground;
-    p->membrane = m->membrane;
-    p->bending = m->bending;
+    memcpy(p->wind, m->wind, sizeof m->wind);
+    load_sheets(p, m);
     set_constants(&p->spring, m->spring_ke, 1, FEM_SPRING_KE, FEM_SPRING_FIELDS);
     set_constants(&p->spring, m->spring_kd, 1, FEM_SPRING_KD, FEM_SPRING_FIELDS);
     set_constants(&p->spring, m->spring_rest, 1, FEM_SPRING_REST, FEM_SPRING_FIELDS);

@@ -17,8 +17,13 @@ enum { FEM_CHUNK = 8, FEM_WIDTH = 8 };
 
 /* The constants of an element, in the order of storage in a chunk. */
 enum { FEM_SPRING_KE, FEM_SPRING_KD, FEM_SPRING_REST, FEM_SPRING_FIELDS };
-enum { FEM_TRIANGLE_INVERSE, FEM_TRIANGLE_AREA = 4, FEM_TRIANGLE_FIELDS };
-enum { FEM_EDGE_REST, FEM_EDGE_LENGTH, FEM_EDGE_FIELDS };
+enum {
+    FEM_TRIANGLE_INVERSE,
+    FEM_TRIANGLE_AREA = 4,
+    FEM_TRIANGLE_MEMBRANE, /* the five of fem_membrane; read where there are several membranes */
+    FEM_TRIANGLE_FIELDS = FEM_TRIANGLE_MEMBRANE + 5
+};
+enum { FEM_EDGE_REST, FEM_EDGE_LENGTH, FEM_EDGE_BENDING, FEM_EDGE_FIELDS = FEM_EDGE_BENDING + 2 };
 enum { FEM_TET_INVERSE, FEM_TET_VOLUME = 9, FEM_TET_MU, FEM_TET_LAMBDA, FEM_TET_KD, FEM_TET_FIELDS };
 
 /* Elements of one kind. */
@@ -33,15 +38,15 @@ typedef struct fem_set {
     double *act_bar; /* [chunks FEM_CHUNK]: by the activations, this step */
 } fem_set;
 
-/* Contents of `bar` per kind. Constants of triangles and edges (except the last) belong to the model, so one
- * chunk of sums serves all. */
+/* Contents of `bar` per kind. With one membrane the constants of triangles and edges belong to the model, and
+ * one chunk of sums serves all; with several each element has its own sums. */
 enum { FEM_SPRING_BARS = 3 };   /* ke, kd, rest */
-enum { FEM_TRIANGLE_BARS = 5 }; /* mu, lambda, kd, drag, lift: one chunk */
-enum { FEM_EDGE_BARS = 2 };     /* ke, kd: one chunk */
+enum { FEM_TRIANGLE_BARS = 8 }; /* mu, lambda, kd, drag, lift, wind */
+enum { FEM_EDGE_BARS = 2 };     /* ke, kd */
 enum { FEM_TET_BARS = 3 };      /* mu, lambda, kd */
 
 typedef struct fem_ground_bar {
-    double ke, kd, kf, mu;
+    double ke, kd, kf, mu, offset;
 } fem_ground_bar;
 
 typedef struct fem_pack {
@@ -49,6 +54,9 @@ typedef struct fem_pack {
     double *inverse_mass; /* [particles], 0 for fixed ones */
     double gravity[4];
     fem_ground ground;
+    double wind[3];
+    int mixed; /* several membranes: constants and their sums are those of each element */
+    int air;   /* some membrane has drag or lift */
     fem_membrane membrane;
     fem_bending bending;
     fem_set spring, triangle, edge, tet;

@@ -29,7 +29,6 @@ static void force_of_lines(const fem_pack *p, const double *state, double *to)
 
 static void force_of_triangles(const fem_pack *p, const double *state, double *to)
 {
-    const fem_air_law air = air_law(p);
     vec3 q[3], u[3], f[3];
     for (size_t i = 0; i < p->triangle.count; i++) {
         const fem_triangle_rest rest = triangle_rest(p, i);
@@ -38,6 +37,7 @@ static void force_of_triangles(const fem_pack *p, const double *state, double *t
         take(&p->triangle, i, 3, state + 4, FEM_WIDTH, u);
         fem_triangle_force(&rest, &law, q, u, f);
         give(&p->triangle, i, 3, f, to, 4);
+        const fem_air_law air = air_law(p, i);
         fem_air_force(&air, q, u, f);
         give(&p->triangle, i, 3, f, to, 4);
     }
@@ -104,13 +104,12 @@ static void vjp_of_lines(fem_pack *p, const double *state, const double *fb, dou
         give(&p->edge, i, 4, qb, bar, FEM_WIDTH);
         give(&p->edge, i, 4, ub, bar + 4, FEM_WIDTH);
         p->edge.act_bar[i] = by.rest;
-        add_bars(p, &p->edge, i, 1, FEM_EDGE_BARS, (double[]){by.ke, by.kd});
+        add_bars(p, &p->edge, i, !p->mixed, FEM_EDGE_BARS, (double[]){by.ke, by.kd});
     }
 }
 
 static void vjp_of_triangles(fem_pack *p, const double *state, const double *fb, double *bar)
 {
-    const fem_air_law air = air_law(p);
     vec3 q[3], u[3], f[3], qb[3], ub[3];
     for (size_t i = 0; i < p->triangle.count; i++) {
         const fem_triangle_rest rest = triangle_rest(p, i);
@@ -123,12 +122,14 @@ static void vjp_of_triangles(fem_pack *p, const double *state, const double *fb,
         fem_triangle_vjp(&rest, &law, q, u, f, qb, ub, &by);
         give(&p->triangle, i, 3, qb, bar, FEM_WIDTH);
         give(&p->triangle, i, 3, ub, bar + 4, FEM_WIDTH);
+        const fem_air_law air = air_law(p, i);
         fem_air_vjp(&air, q, u, f, qb, ub, &by_air);
         give(&p->triangle, i, 3, qb, bar, FEM_WIDTH);
         give(&p->triangle, i, 3, ub, bar + 4, FEM_WIDTH);
         p->triangle.act_bar[i] = by.act;
-        add_bars(p, &p->triangle, i, 1, FEM_TRIANGLE_BARS,
-                 (double[]){by.mu, by.lambda, by.kd, by_air.drag, by_air.lift});
+        add_bars(p, &p->triangle, i, !p->mixed, FEM_TRIANGLE_BARS,
+                 (double[]){by.mu, by.lambda, by.kd, by_air.drag, by_air.lift, by_air.wind.x, by_air.wind.y,
+                            by_air.wind.z});
     }
 }
 

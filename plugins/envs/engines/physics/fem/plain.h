@@ -54,14 +54,27 @@ static inline fem_triangle_rest triangle_rest(const fem_pack *p, size_t i)
     return r;
 }
 
+static inline fem_membrane membrane_of(const fem_pack *p, size_t i)
+{
+    double v[5];
+    for (size_t k = 0; k < 5; k++) {
+        v[k] = constant(&p->triangle, i, FEM_TRIANGLE_MEMBRANE + k, FEM_TRIANGLE_FIELDS);
+    }
+    return p->mixed ? (fem_membrane){.mu = v[0], .lambda = v[1], .kd = v[2], .drag = v[3], .lift = v[4]}
+                    : p->membrane;
+}
+
 static inline fem_triangle_law triangle_law(const fem_pack *p, size_t i)
 {
-    return (fem_triangle_law){p->membrane.mu, p->membrane.lambda, p->membrane.kd, p->triangle.act[i]};
+    const fem_membrane m = membrane_of(p, i);
+    return (fem_triangle_law){m.mu, m.lambda, m.kd, p->triangle.act[i]};
 }
 
 static inline fem_edge_law edge_law(const fem_pack *p, size_t i)
 {
-    return (fem_edge_law){p->bending.ke, p->bending.kd,
+    const double ke = constant(&p->edge, i, FEM_EDGE_BENDING, FEM_EDGE_FIELDS);
+    const double kd = constant(&p->edge, i, FEM_EDGE_BENDING + 1, FEM_EDGE_FIELDS);
+    return (fem_edge_law){p->mixed ? ke : p->bending.ke, p->mixed ? kd : p->bending.kd,
                           constant(&p->edge, i, FEM_EDGE_REST, FEM_EDGE_FIELDS) + p->edge.act[i]};
 }
 
@@ -82,9 +95,10 @@ static inline fem_tet_law tet_law(const fem_pack *p, size_t i)
                          constant(&p->tet, i, FEM_TET_KD, FEM_TET_FIELDS), p->tet.act[i]};
 }
 
-static inline fem_air_law air_law(const fem_pack *p)
+static inline fem_air_law air_law(const fem_pack *p, size_t i)
 {
-    return (fem_air_law){p->membrane.drag, p->membrane.lift};
+    const fem_membrane m = membrane_of(p, i);
+    return (fem_air_law){m.drag, m.lift, v3(p->wind)};
 }
 
 static inline double edge_length(const fem_pack *p, size_t i)

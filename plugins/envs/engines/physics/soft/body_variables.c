@@ -20,9 +20,11 @@ typedef struct slot {
 } slot;
 
 /* One variable for each axis. */
-static int is_vector(body_variable_kind kind)
+static int is_vector(const body_variable *q)
 {
-    return kind == BODY_VARIABLE_POSITION || kind == BODY_VARIABLE_TURN || kind == BODY_VARIABLE_VELOCITY;
+    return q->kind == BODY_VARIABLE_POSITION || q->kind == BODY_VARIABLE_TURN ||
+           q->kind == BODY_VARIABLE_VELOCITY || q->kind == BODY_VARIABLE_CENTER ||
+           (q->kind == BODY_VARIABLE_NUMBERS && q->place.count == 3);
 }
 
 /* Sets several kinds of numbers. */
@@ -52,17 +54,23 @@ static int is_pose(body_variable_kind kind)
     return kind == BODY_VARIABLE_POSITION || kind == BODY_VARIABLE_TURN;
 }
 
-/* Without `log` the variable is the number times this. A membrane with activation a is at rest with the area
+/* Without `log` the number is the variable times this. A membrane with activation a is at rest with the area
  * 1 - a times the area as built. */
-static double sign_of(body_variable_kind kind)
+static double scale_of(const body_variable *q)
 {
-    return kind == BODY_VARIABLE_GRAVITY || kind == BODY_VARIABLE_REST_AREA ||
-                   kind == BODY_VARIABLE_REST_AREAS
-               ? -1
-               : 1;
+    switch (q->kind) {
+    case BODY_VARIABLE_GRAVITY:
+    case BODY_VARIABLE_REST_AREA:
+    case BODY_VARIABLE_REST_AREAS:
+        return -1;
+    case BODY_VARIABLE_NUMBERS:
+        return q->place.scale;
+    default:
+        return 1;
+    }
 }
 
-static slot numbers_of_model(fem_model *m, body_variable_kind kind);
+static slot numbers_of_model(fem_model *m, const body_variable *q);
 
 /* With `log`, 10^variable of the true number. */
 static double base_of(const body_variables *set, const body_variable *q, const double *truth)
@@ -70,17 +78,19 @@ static double base_of(const body_variables *set, const body_variable *q, const d
     return q->kind == BODY_VARIABLE_MASSES ? 1
            : q->kind == BODY_VARIABLE_DENSITY
                ? set->density
-               : truth[q->first * numbers_of_model(set->model, q->kind).stride];
+               : truth[q->first * numbers_of_model(set->model, q).stride] / scale_of(q);
 }
 
 /* The variables x, v, grad begin with those of item i. */
 
-static slot numbers_of_model(fem_model *m, body_variable_kind kind)
+static slot numbers_of_model(fem_model *m, const body_variable *q)
 {
     const size_t solid = sizeof(fem_solid) / sizeof(double);
-    switch (kind) {
+    const size_t sheet = sizeof(fem_membrane) / sizeof(double), bend = sizeof(fem_bending) / sizeof(double);
+    switch (q->kind) {
     case BODY_VARIABLE_POSITION:
     case BODY_VARIABLE_TURN:
+    case BODY_VARIABLE_CENTER:
         return (slot){m->q, 3 * m->particles, 1};
     case BODY_VARIABLE_VELOCITY:
     case BODY_VARIABLE_VELOCITIES:
@@ -98,19 +108,19 @@ static slot numbers_of_model(fem_model *m, body_variable_kind kind)
     case BODY_VARIABLE_SOLID_KD:
         return (slot){&m->solid->kd, m->tets, solid};
     case BODY_VARIABLE_STRETCH:
-        return (slot){&m->membrane.mu, 1, 1};
+        return (slot){&m->membrane->mu, m->sheets, sheet};
     case BODY_VARIABLE_AREA:
-        return (slot){&m->membrane.lambda, 1, 1};
+        return (slot){&m->membrane->lambda, m->sheets, sheet};
     case BODY_VARIABLE_AREA_KD:
-        return (slot){&m->membrane.kd, 1, 1};
+        return (slot){&m->membrane->kd, m->sheets, sheet};
     case BODY_VARIABLE_LIFT:
-        return (slot){&m->membrane.lift, 1, 1};
+        return (slot){&m->membrane->lift, m->sheets, sheet};
     case BODY_VARIABLE_DRAG:
-        return (slot){&m->membrane.drag, 1, 1};
+        return (slot){&m->membrane->drag, m->sheets, sheet};
     case BODY_VARIABLE_BEND:
-        return (slot){&m->bending.ke, 1, 1};
+        return (slot){&m->bending->ke, m->sheets, bend};
     case BODY_VARIABLE_BEND_KD:
-        return (slot){&m->bending.kd, 1, 1};
+        return (slot){&m->bending->kd, m->sheets, bend};
     case BODY_VARIABLE_REST_AREA:
     case BODY_VARIABLE_REST_AREAS:
         return (slot){m->triangle_act, m->triangles, 1};
@@ -131,6 +141,8 @@ static slot numbers_of_model(fem_model *m, body_variable_kind kind)
         return (slot){&m->ground.kf, 1, 1};
     case BODY_VARIABLE_GROUND_MU:
         return (slot){&m->ground.mu, 1, 1};
+    case BODY_VARIABLE_NUMBERS:
+        return (slot){(double *)(void *)((char *)m + q->place.in_model), q->place.count, 1};
     case BODY_VARIABLE_WEIGHTS:
     case BODY_VARIABLE_YOUNGS:
     case BODY_VARIABLE_POISSON:
@@ -141,12 +153,13 @@ static slot numbers_of_model(fem_model *m, body_variable_kind kind)
 }
 
 /* The same numbers of a variation; counts and strides are those of the model. */
-static double *numbers_of_variation(const fem_variation *v, body_variable_kind kind)
+static double *numbers_of_variation(const fem_variation *v, const body_variable *q)
 {
     fem_variation *w = (fem_variation *)(uintptr_t)v; /* const for the caller only */
-    switch (kind) {
+    switch (q->kind) {
     case BODY_VARIABLE_POSITION:
     case BODY_VARIABLE_TURN:
+    case BODY_VARIABLE_CENTER:
         return w->q;
     case BODY_VARIABLE_VELOCITY:
     case BODY_VARIABLE_VELOCITIES:
@@ -164,19 +177,19 @@ static double *numbers_of_variation(const fem_variation *v, body_variable_kind k
     case BODY_VARIABLE_SOLID_KD:
         return &w->solid->kd;
     case BODY_VARIABLE_STRETCH:
-        return &w->membrane.mu;
+        return &w->membrane->mu;
     case BODY_VARIABLE_AREA:
-        return &w->membrane.lambda;
+        return &w->membrane->lambda;
     case BODY_VARIABLE_AREA_KD:
-        return &w->membrane.kd;
+        return &w->membrane->kd;
     case BODY_VARIABLE_LIFT:
-        return &w->membrane.lift;
+        return &w->membrane->lift;
     case BODY_VARIABLE_DRAG:
-        return &w->membrane.drag;
+        return &w->membrane->drag;
     case BODY_VARIABLE_BEND:
-        return &w->bending.ke;
+        return &w->bending->ke;
     case BODY_VARIABLE_BEND_KD:
-        return &w->bending.kd;
+        return &w->bending->kd;
     case BODY_VARIABLE_REST_AREA:
     case BODY_VARIABLE_REST_AREAS:
         return w->triangle_act;
@@ -197,6 +210,8 @@ static double *numbers_of_variation(const fem_variation *v, body_variable_kind k
         return &w->kf;
     case BODY_VARIABLE_GROUND_MU:
         return &w->mu;
+    case BODY_VARIABLE_NUMBERS:
+        return (double *)(void *)((char *)w + q->place.in_variation);
     case BODY_VARIABLE_WEIGHTS:
     case BODY_VARIABLE_YOUNGS:
     case BODY_VARIABLE_POISSON:
@@ -216,6 +231,8 @@ static int is_free(const fem_model *m, const body_variable *q, size_t j)
     case BODY_VARIABLE_DENSITY:
     case BODY_VARIABLE_MASSES:
         return !m->fixed[j] && (q->of == NULL || q->of[j]);
+    case BODY_VARIABLE_CENTER:
+        return q->of[j / 3];
     default:
         return q->of == NULL || q->of[j];
     }
@@ -265,9 +282,9 @@ static uint64_t variables_of(const body_variables *set, const body_variable *q)
         return body_load_numbers(q->load);
     }
     if (!is_each(q->kind)) {
-        return is_vector(q->kind) ? 3 : 1;
+        return is_vector(q) ? 3 : 1;
     }
-    const size_t count = numbers_of_model(set->model, q->kind).count;
+    const size_t count = numbers_of_model(set->model, q).count;
     uint64_t n = 0;
     for (size_t j = 0; j < count; j++) {
         n += is_free(set->model, q, j) ? 1 : 0;
@@ -277,7 +294,7 @@ static uint64_t variables_of(const body_variables *set, const body_variable *q)
 
 int body_variables_has_logarithm(const body_variables *set, const body_variable *q)
 {
-    const slot numbers = numbers_of_model(set->model, q->kind);
+    const slot numbers = numbers_of_model(set->model, q);
     return numbers.count == 0 || base_of(set, q, numbers.first) > 0;
 }
 
@@ -411,11 +428,11 @@ void body_variables_name(const body_variables *set, uint64_t i, ds_env_variable 
     const unsigned j = (unsigned)(i - set->at[k]);
     if (q->kind == BODY_VARIABLE_LOAD) {
         body_load_name(q->load, j, q->name, out);
-    } else if (is_vector(q->kind)) {
+    } else if (is_vector(q)) {
         ds_env_variable_put(out->name, "%s.%c", q->name, "xyz"[j]);
     } else if (q->kind == BODY_VARIABLE_VELOCITIES) {
         ds_env_variable_put(out->name, "%s.%u.%c", q->name, j / 3, "xyz"[j % 3]);
-    } else if (set->at[k + 1] - set->at[k] > 1 || is_each(q->kind)) {
+    } else if (set->at[k + 1] - set->at[k] > 1 || (is_each(q->kind) && q->of == NULL)) {
         ds_env_variable_put(out->name, "%s.%u", q->name, j);
     } else {
         ds_env_variable_put(out->name, "%s", q->name);
@@ -447,20 +464,24 @@ static double error_of(const body_variables *set, const body_variable *q, const 
     if (q->log) {
         return fabs(pow(10, v) / base_of(set, q, truth) - 1);
     }
-    return fabs(v - (is_pose(q->kind) ? 0 : sign_of(q->kind) * truth[j]));
+    if (q->kind == BODY_VARIABLE_CENTER) {
+        return fabs(v - q->axes->built[j % 3]);
+    }
+    return fabs(v - (is_pose(q->kind) ? 0 : truth[j] / scale_of(q)));
 }
 
 static double error_of_item(const body_variables *set, uint64_t i, const double *x)
 {
     const body_variable *q = set->item[i];
-    const double *truth = numbers_of_variation(&set->truth, q->kind);
-    const slot numbers = numbers_of_model(set->model, q->kind);
-    const size_t single = is_vector(q->kind) ? 3 : 1;
+    const double *truth = numbers_of_variation(&set->truth, q);
+    const slot numbers = numbers_of_model(set->model, q);
+    const size_t single = is_vector(q) ? 3 : 1;
     const size_t count = is_each(q->kind) ? numbers.count : single;
     double sum = 0;
     for (size_t j = 0, next = 0; j < count; j++) {
         if (!is_each(q->kind) || is_free(set->model, q, j)) {
-            sum += error_of(set, q, truth, (j + q->first * single) * numbers.stride, x[next++]);
+            const size_t first = is_each(q->kind) ? 0 : q->first * single;
+            sum += error_of(set, q, truth, (j + first) * numbers.stride, x[next++]);
         }
     }
     return sum;
@@ -507,8 +528,8 @@ void body_variables_keep(body_variables *set, ds_memory *room)
         set->middle[i % 3] += m->q[i] / (double)m->particles;
     }
     for (uint64_t i = 0; !room->failed && i < set->count; i++) {
-        const slot numbers = numbers_of_model(set->model, set->item[i]->kind);
-        double *truth = numbers_of_variation(&set->truth, set->item[i]->kind);
+        const slot numbers = numbers_of_model(set->model, set->item[i]);
+        double *truth = numbers_of_variation(&set->truth, set->item[i]);
         for (size_t j = 0; j < numbers.count; j++) {
             truth[j * numbers.stride] = numbers.first[j * numbers.stride];
         }
@@ -518,9 +539,8 @@ void body_variables_keep(body_variables *set, ds_memory *room)
 int body_variables_stays_in_plane(const body_variables *set)
 {
     uint64_t i = 0;
-    while (i < set->count && !is_vector(set->item[i]->kind) &&
-           set->item[i]->kind != BODY_VARIABLE_VELOCITIES && set->item[i]->kind != BODY_VARIABLE_LOAD &&
-           set->item[i]->kind != BODY_VARIABLE_REST_ANGLE &&
+    while (i < set->count && !is_vector(set->item[i]) && set->item[i]->kind != BODY_VARIABLE_VELOCITIES &&
+           set->item[i]->kind != BODY_VARIABLE_LOAD && set->item[i]->kind != BODY_VARIABLE_REST_ANGLE &&
            set->item[i]->kind != BODY_VARIABLE_REST_ANGLES) {
         i++;
     }
@@ -632,30 +652,31 @@ static void spread_pose(const body_variables *set, uint64_t i, const double *x, 
 /* ---- values ---- */
 
 /* Variable of number j; *next counts through kinds with one variable per number. */
-static size_t variable(body_variable_kind kind, size_t j, size_t *next)
+static size_t variable(const body_variable *q, size_t j, size_t *next)
 {
-    return is_each(kind) ? (*next)++ : kind == BODY_VARIABLE_VELOCITY ? j % 3 : 0;
+    return is_each(q->kind) ? (*next)++ : is_vector(q) ? j % 3 : 0;
 }
 
 static void set_numbers(const body_variables *set, const body_variable *q, const double *x)
 {
-    const slot numbers = numbers_of_model(set->model, q->kind);
-    const double *truth = numbers_of_variation(&set->truth, q->kind);
+    const slot numbers = numbers_of_model(set->model, q);
+    const double *truth = numbers_of_variation(&set->truth, q);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
         const size_t at = j * numbers.stride;
         if (is_free(set->model, q, j)) {
-            const double v = x[variable(q->kind, j, &next)];
-            numbers.first[at] =
-                q->log ? truth[at] * pow(10, v) / base_of(set, q, truth) : sign_of(q->kind) * v;
+            const double v = x[variable(q, j, &next)];
+            numbers.first[at] = q->log ? truth[at] * pow(10, v) / base_of(set, q, truth)
+                                : q->kind == BODY_VARIABLE_CENTER ? truth[at] + (v - q->axes->built[j % 3])
+                                                                  : scale_of(q) * v;
         }
     }
 }
 
 static void set_truth(const body_variables *set, const body_variable *q)
 {
-    const slot numbers = numbers_of_model(set->model, q->kind);
-    const double *truth = numbers_of_variation(&set->truth, q->kind);
+    const slot numbers = numbers_of_model(set->model, q);
+    const double *truth = numbers_of_variation(&set->truth, q);
     for (size_t j = 0; j < numbers.count; j++) {
         numbers.first[j * numbers.stride] = truth[j * numbers.stride];
     }
@@ -710,18 +731,18 @@ void body_variables_apply(const body_variables *set, const double *x)
 /* Derivative of number j by its variable. */
 static double slope(const body_variable *q, const slot *numbers, size_t j)
 {
-    return q->log ? decision_ln10 * numbers->first[j * numbers->stride] : sign_of(q->kind);
+    return q->log ? decision_ln10 * numbers->first[j * numbers->stride] : scale_of(q);
 }
 
 static void gather_numbers(const body_variables *set, const body_variable *q, const fem_variation *bar,
                            double *grad)
 {
-    const slot numbers = numbers_of_model(set->model, q->kind);
-    const double *from = numbers_of_variation(bar, q->kind);
+    const slot numbers = numbers_of_model(set->model, q);
+    const double *from = numbers_of_variation(bar, q);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
         if (is_free(set->model, q, j)) {
-            grad[variable(q->kind, j, &next)] += slope(q, &numbers, j) * from[j * numbers.stride];
+            grad[variable(q, j, &next)] += slope(q, &numbers, j) * from[j * numbers.stride];
         }
     }
 }
@@ -749,12 +770,12 @@ void body_variables_gather(const body_variables *set, const double *x, const fem
 static void spread_numbers(const body_variables *set, const body_variable *q, const double *v,
                            fem_variation *dot)
 {
-    const slot numbers = numbers_of_model(set->model, q->kind);
-    double *to = numbers_of_variation(dot, q->kind);
+    const slot numbers = numbers_of_model(set->model, q);
+    double *to = numbers_of_variation(dot, q);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
         if (is_free(set->model, q, j)) {
-            to[j * numbers.stride] += slope(q, &numbers, j) * v[variable(q->kind, j, &next)];
+            to[j * numbers.stride] += slope(q, &numbers, j) * v[variable(q, j, &next)];
         }
     }
 }

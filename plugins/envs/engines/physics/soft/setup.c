@@ -56,7 +56,7 @@ static void read_load(setup_reader *r, const scene_section *s, body_loads *all, 
     }
     body_load *l = &all->load[all->count];
     scene_needs(r->f, s, key);
-    setup_vector(r, s, key, unit, most, l->still, &v);
+    setup_vector(r, s, key, unit, -most, most, l->still, &v);
     l->segments = scene_whole(r->f, s, "segments", 1, 1000, 1);
     l->steps = r->soft->steps;
     const uint32_t move = scene_choice(r->f, s, "move", moves, 6);
@@ -106,8 +106,27 @@ static void read_ground(setup_reader *r)
     g->kf = setup_quantity(r, s, "sliding", "N s/m", BODY_VARIABLE_GROUND_KF, 0, 1e9, 10, NULL);
     g->mu = setup_quantity(r, s, "friction", "", BODY_VARIABLE_GROUND_MU, 0, 100, 0.5, NULL);
     g->friction = (int)scene_choice(r->f, s, "law", frictions, FEM_FRICTION_BOX);
-    g->offset = scene_number(r->f, s, "offset", 0, 1, 0.01);
+    g->offset = setup_number(
+        r, s, "offset", "m",
+        (body_place){offsetof(fem_model, ground.offset), offsetof(fem_variation, offset), .scale = 1}, 0, 1,
+        0.01);
+    g->height = setup_number(
+        r, s, "height", "m",
+        (body_place){offsetof(fem_model, ground.height), offsetof(fem_variation, offset), .scale = 1},
+        -setup_most_size, setup_most_size, 0);
 }
+
+/* A constant of the next obstacle: member `model` of fem_obstacle and `variation` of fem_obstacle_bar. */
+static body_place of_obstacle(const setup_reader *r, size_t model, size_t variation, double scale)
+{
+    const size_t k = r->soft->model.obstacles;
+    return (body_place){offsetof(fem_model, obstacle) + k * sizeof(fem_obstacle) + model,
+                        offsetof(fem_variation, obstacle) + k * sizeof(fem_obstacle_bar) + variation,
+                        .scale = scale};
+}
+
+#define OF_OBSTACLE(member_, scale_)                                                                         \
+    of_obstacle(r, offsetof(fem_obstacle, member_), offsetof(fem_obstacle_bar, member_), scale_)
 
 /* Size of an obstacle. */
 static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obstacle *o)
@@ -118,17 +137,14 @@ static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obst
     }
     if (o->shape == FEM_BOX) {
         scene_needs(r->f, s, "size");
-        scene_numbers(r->f, s, "size", 3, true, 1e-6, setup_most_size, o->size);
-        for (int d = 0; d < 3; d++) {
-            o->size[d] /= 2;
-        }
+        setup_numbers(r, s, "size", "m", OF_OBSTACLE(size, 0.5), 1e-6, setup_most_size, o->size);
         return;
     }
     scene_needs(r->f, s, "radius");
-    o->size[0] = scene_number(r->f, s, "radius", 1e-6, setup_most_size, 1);
+    o->size[0] = setup_number(r, s, "radius", "m", OF_OBSTACLE(size[0], 1), 1e-6, setup_most_size, 1);
     if (o->shape == FEM_CAPSULE) {
         scene_needs(r->f, s, "length");
-        o->size[1] = scene_number(r->f, s, "length", 1e-6, setup_most_size, 1) / 2;
+        o->size[1] = setup_number(r, s, "length", "m", OF_OBSTACLE(size[1], 0.5), 1e-6, setup_most_size, 1);
     }
 }
 
@@ -137,11 +153,16 @@ static void read_obstacle(setup_reader *r, const scene_section *s)
     static const fem_obstacle_shape shape_of[] = {FEM_SPHERE, FEM_BOX, FEM_CAPSULE, FEM_SURFACE};
     fem_obstacle o = {.rotation = {1, 0, 0, 0}};
     fem_model *m = &r->soft->model;
+    if (m->obstacles == FEM_MOST_OBSTACLES) {
+        scene_fail(r->f, s, NULL, "more than %d obstacles", FEM_MOST_OBSTACLES);
+        return;
+    }
     if (!scene_needs(r->f, s, "shape") || !scene_needs(r->f, s, "position")) {
         return;
     }
     o.shape = shape_of[scene_choice(r->f, s, "shape", obstacle_shapes, 0)];
-    scene_numbers(r->f, s, "position", 3, false, -setup_most_size, setup_most_size, o.position);
+    setup_numbers(r, s, "position", "m", OF_OBSTACLE(position, 1), -setup_most_size, setup_most_size,
+                  o.position);
     scene_numbers(r->f, s, "rotation", 4, false, -1e3, 1e3, o.rotation);
     const double *w = o.rotation, length = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
     if (!(length > 0)) {
@@ -151,15 +172,11 @@ static void read_obstacle(setup_reader *r, const scene_section *s)
         o.rotation[d] /= length;
     }
     read_obstacle_size(r, s, &o);
-    o.ke = scene_number(r->f, s, "stiffness", 0, 1e9, 1e4);
-    o.kd = scene_number(r->f, s, "damping", 0, 1e9, 1);
-    o.kf = scene_number(r->f, s, "sliding", 0, 1e9, 10);
-    o.mu = scene_number(r->f, s, "friction", 0, 100, 0.5);
-    o.offset = scene_number(r->f, s, "offset", 0, 1, 0.01);
-    if (m->obstacles == FEM_MOST_OBSTACLES) {
-        scene_fail(r->f, s, NULL, "more than %d obstacles", FEM_MOST_OBSTACLES);
-        return;
-    }
+    o.ke = setup_number(r, s, "stiffness", "N/m", OF_OBSTACLE(ke, 1), 0, 1e9, 1e4);
+    o.kd = setup_number(r, s, "damping", "N s/m", OF_OBSTACLE(kd, 1), 0, 1e9, 1);
+    o.kf = setup_number(r, s, "sliding", "N s/m", OF_OBSTACLE(kf, 1), 0, 1e9, 10);
+    o.mu = setup_number(r, s, "friction", "", OF_OBSTACLE(mu, 1), 0, 100, 0.5);
+    o.offset = setup_number(r, s, "offset", "m", OF_OBSTACLE(offset, 1), 0, 1, 0.01);
     double n[3], turn[9], slope;
     for (size_t i = 0; i < m->particles && !r->setup->memory.failed && !scene_failed(r->f); i++) {
         const double phi = fem_obstacle_distance(&o, m->q + 3 * i, n, turn, &slope);
@@ -468,11 +485,21 @@ static void read_gravity(setup_reader *r)
     const scene_section *s = scene_find(r->f, "scene", "");
     double *g = r->soft->model.gravity;
     scene_text(r->f, s, "include", "");
-    if (strncmp(scene_text(r->f, s, "gravity", ""), "variable", 8) == 0) {
+    const char *text = scene_text(r->f, s, "gravity", ""), *range = strstr(text, "..");
+    const int vector = range != NULL && strstr(range + 2, "..") != NULL;
+    if (vector) {
+        setup_numbers(
+            r, s, "gravity", "m/s^2",
+            (body_place){offsetof(fem_model, gravity), offsetof(fem_variation, gravity), .scale = 1}, -1e3,
+            1e3, g);
+    } else if (range != NULL) {
         g[1] = -setup_quantity(r, s, "gravity", "m/s^2", BODY_VARIABLE_GRAVITY, -100, 100, 9.8, NULL);
     } else {
         scene_numbers(r->f, s, "gravity", 3, false, -1e3, 1e3, g);
     }
+    setup_numbers(r, s, "wind", "m/s",
+                  (body_place){offsetof(fem_model, wind), offsetof(fem_variation, wind), .scale = 1}, -1e3,
+                  1e3, r->soft->model.wind);
 }
 
 static void each(setup_reader *r, const char *kind, void (*read)(setup_reader *r, const scene_section *s))

@@ -33,7 +33,7 @@ static const char *name_of(setup_reader *r, const scene_section *s, const char *
 body_variable *setup_variable(setup_reader *r, const scene_section *s, const char *key, int has_truth)
 {
     if (r->variables == BODY_VARIABLES_MAX) {
-        scene_fail(r->f, s, key, "more than %d variables", BODY_VARIABLES_MAX);
+        scene_fail(r->f, s, key, "more than %d keys are variables", BODY_VARIABLES_MAX);
         return NULL;
     }
     r->variable[r->variables] = (place){s, key, has_truth};
@@ -67,9 +67,21 @@ double setup_quantity(setup_reader *r, const scene_section *s, const char *key, 
     return built;
 }
 
+double setup_number(setup_reader *r, const scene_section *s, const char *key, const char *unit,
+                    body_place where, double low, double high, double otherwise)
+{
+    body_variable *v;
+    const double value = setup_quantity(r, s, key, unit, BODY_VARIABLE_NUMBERS, low, high, otherwise, &v);
+    where.count = 1;
+    if (v != NULL) {
+        v->place = where;
+    }
+    return where.scale * value;
+}
+
 /* Three numbers that may be variables together; returns whether they are, with bounds in *q. */
-int setup_vector(setup_reader *r, const scene_section *s, const char *key, const char *unit, double most,
-                 double out[3], body_variable **made)
+int setup_vector(setup_reader *r, const scene_section *s, const char *key, const char *unit, double low,
+                 double most, double out[3], body_variable **made)
 {
     scene_quantity q[3] = {{0}};
     body_variable_axes *axes;
@@ -77,7 +89,7 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
     for (int d = 0; d < 3; d++) {
         q[d].value = out[d];
     }
-    if (!scene_quantities(r->f, s, key, 3, -most, most, q) || scene_failed(r->f)) {
+    if (!scene_quantities(r->f, s, key, 3, low, most, q) || scene_failed(r->f)) {
         return 0;
     }
     const int has_truth = q[0].variable && !isnan(q[0].truth);
@@ -99,6 +111,7 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
         axes->lower[d] = q[d].lower;
         axes->upper[d] = q[d].upper;
         axes->start[d] = q[d].value;
+        axes->built[d] = out[d];
     }
     (*made)->unit = unit;
     (*made)->axes = axes;
@@ -117,11 +130,43 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
     return 1;
 }
 
+static void refuse_random(setup_reader *r, const scene_section *s, const char *key, const body_variable *v)
+{
+    if (v != NULL && v->axes == NULL) {
+        scene_fail(r->f, s, key, "random belongs to velocities: remove it");
+    }
+}
+
+void setup_numbers(setup_reader *r, const scene_section *s, const char *key, const char *unit,
+                   body_place where, double low, double most, double out[3])
+{
+    body_variable *v;
+    where.count = 3;
+    if (setup_vector(r, s, key, unit, low, most, out, &v)) {
+        v->kind = BODY_VARIABLE_NUMBERS;
+        v->place = where;
+    }
+    refuse_random(r, s, key, v);
+    for (int d = 0; d < 3; d++) {
+        out[d] *= where.scale;
+    }
+}
+
+body_variable *setup_center(setup_reader *r, const scene_section *s, const char *key, double out[3])
+{
+    body_variable *v;
+    if (setup_vector(r, s, key, "m", -setup_most_size, setup_most_size, out, &v)) {
+        v->kind = BODY_VARIABLE_CENTER;
+    }
+    refuse_random(r, s, key, v);
+    return v;
+}
+
 /* ---- materials ---- */
 
 static void read_elastic(setup_reader *r, const scene_section *s, material *m)
 {
-    body_variable *v[5] = {NULL};
+    body_variable *v[4] = {NULL};
     m->engineering = scene_has(r->f, s, "youngs_modulus") || scene_has(r->f, s, "poisson_ratio");
     if (m->engineering && (scene_has(r->f, s, "mu") || scene_has(r->f, s, "lambda"))) {
         scene_fail(r->f, s, scene_has(r->f, s, "mu") ? "mu" : "lambda",
@@ -151,32 +196,51 @@ static void read_elastic(setup_reader *r, const scene_section *s, material *m)
     }
 }
 
-/* The model has one membrane. */
+/* Variables of the constants of a membrane set those of its sheet. */
+static void of_sheet(setup_reader *r, const material *m, size_t from)
+{
+    uint8_t *of = ds_memory_take(&r->setup->memory, FEM_MOST_SHEETS, 1);
+    for (size_t k = from; of != NULL && k < r->variables; k++) {
+        of[m->sheet] = 1;
+        r->setup->variable[k].of = of;
+        r->setup->variable[k].first = m->sheet;
+    }
+}
+
 static void read_membrane(setup_reader *r, const scene_section *s, material *m)
 {
-    fem_membrane *to = &r->soft->model.membrane;
-    body_variable *v, *w;
-    for (size_t i = 0; i + 1 < r->n_materials; i++) {
-        if (r->materials[i].membrane) {
-            scene_fail(r->f, s, NULL, "a second membrane: all triangles have one material");
-        }
+    fem_model *model = &r->soft->model;
+    size_t membranes = 0;
+    for (const material *other = r->materials; other < m; other++) {
+        membranes += other->membrane ? 1 : 0;
     }
+    m->sheet = (uint8_t)membranes;
+    model->sheets = membranes + 1;
+    fem_membrane *to = &model->membrane[m->sheet];
+    fem_bending *bending = &model->bending[m->sheet];
+    body_variable *v, *w;
+    const size_t from = r->variables;
     to->mu =
         setup_quantity(r, s, "stretch", "N/m", BODY_VARIABLE_STRETCH, 0, setup_most_stiffness, 1e4, NULL);
     to->lambda = setup_quantity(r, s, "area", "N/m", BODY_VARIABLE_AREA, 0, setup_most_stiffness, 1e4, NULL);
     to->kd = setup_quantity(r, s, "damping", "N s/m", BODY_VARIABLE_AREA_KD, 0, 1e9, 100, NULL);
     to->lift = setup_quantity(r, s, "lift", "N s^2/m^4", BODY_VARIABLE_LIFT, 0, 1e6, 0, NULL);
     to->drag = setup_quantity(r, s, "drag", "N s^2/m^4", BODY_VARIABLE_DRAG, 0, 1e6, 0, NULL);
-    fem_bending *bending = &r->soft->model.bending;
     bending->ke = setup_quantity(r, s, "bend", "N/rad", BODY_VARIABLE_BEND, 0, setup_most_stiffness, 0, &v);
     bending->kd = setup_quantity(r, s, "bend_damping", "N s/rad", BODY_VARIABLE_BEND_KD, 0, 1e9, 0, &w);
     m->bends = bending->ke > 0 || bending->kd > 0 || v != NULL || w != NULL;
-    m->mass = setup_quantity(r, s, "mass", "kg", BODY_VARIABLE_DENSITY, 0, 1e6, 0, &v);
-    r->soft->unknown.density = m->mass;
-    if (v != NULL && !v->log) {
-        scene_fail(r->f, s, "mass", "a variable mass must be logarithmic: add 'log'");
+    of_sheet(r, m, from);
+    m->mass = setup_quantity(r, s, "mass", "kg", BODY_VARIABLE_MATERIAL_DENSITY, 0, 1e6, 0, &v);
+    m->density = setup_quantity(r, s, "density", "kg/m^2", BODY_VARIABLE_MATERIAL_DENSITY, 0, 1e6,
+                                m->mass > 0 ? 0 : 1, &w);
+    m->by_vertex->density = m->mass;
+    m->constants->density = m->density;
+    if (v != NULL) {
+        v->material = m->by_vertex;
     }
-    m->density = scene_number(r->f, s, "density", 0, 1e6, m->mass > 0 ? 0 : 1);
+    if (w != NULL) {
+        w->material = m->constants;
+    }
 }
 
 void setup_materials(setup_reader *r)
@@ -189,6 +253,7 @@ void setup_materials(setup_reader *r)
         material *m = &r->materials[r->n_materials++];
         m->section = s;
         m->constants = &r->setup->material[r->n_materials - 1];
+        m->by_vertex = &r->setup->by_vertex[r->n_materials - 1];
         m->membrane = scene_choice(r->f, s, "law", laws, 0) == 1;
         if (m->membrane) {
             read_membrane(r, s, m);
@@ -198,6 +263,11 @@ void setup_materials(setup_reader *r)
     }
     if (r->n_materials == 0) {
         scene_fail(r->f, NULL, NULL, "section [material] is missing");
+    }
+    for (size_t i = 0; i < r->n_materials; i++) { /* a region may bend where its body does not */
+        for (size_t k = 0; k < r->n_materials && r->materials[i].membrane; k++) {
+            r->materials[i].bends |= r->materials[k].membrane && r->materials[k].bends;
+        }
     }
 }
 
@@ -209,7 +279,9 @@ material *setup_material_of(setup_reader *r, const scene_section *s)
             return &r->materials[i];
         }
     }
-    if (name != NULL) {
+    if (name != NULL && name[0] == '\0' && !scene_has(r->f, s, "material")) {
+        scene_fail(r->f, s, NULL, "[%s] needs the key 'material': the scene has several", scene_name(s));
+    } else if (name != NULL) {
         scene_fail(r->f, s, "material", "section [material%s%s] is missing", name[0] != '\0' ? " " : "",
                    name);
     }
@@ -367,10 +439,11 @@ static void read_rotation(setup_reader *r, const scene_section *s, fem_placing *
 }
 
 void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh, const fem_placing *where,
-                 body_variable *v)
+                 body_variable *const v[2])
 {
     soft *to = r->soft;
     fem_model *m = &to->model;
+    const size_t edges = m->edges;
     b->turned = where->angle != 0;
     memcpy(b->center, where->position, sizeof b->center);
     b->particle = m->particles;
@@ -384,6 +457,10 @@ void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mes
     b->particles = m->particles - b->particle;
     b->tets = m->tets - b->tet;
     b->triangles = m->triangles - b->triangle;
+    if (m->status == DS_OK && b->of->membrane) {
+        memset(m->triangle_sheet + b->triangle, b->of->sheet, b->triangles);
+        memset(m->edge_sheet + edges, b->of->sheet, m->edges - edges);
+    }
     if (m->status == DS_E_PARAM) {
         scene_fail(r->f, s, NULL, "[%s]: %s", scene_name(s), m->problem);
     }
@@ -391,24 +468,24 @@ void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mes
         m->status = fem_mesh_surface(mesh, NULL);
     }
     m->status = m->status != DS_OK ? m->status : append(&to->mesh, mesh);
-    if (v != NULL && m->status == DS_OK) { /* the particles of this body */
-        uint8_t *of = ds_memory_take(&r->setup->memory, FEM_MOST_POINTS, 1);
+    for (int i = 0; i < 2 && m->status == DS_OK; i++) { /* the particles of this body */
+        uint8_t *of = v[i] != NULL ? ds_memory_take(&r->setup->memory, FEM_MOST_POINTS, 1) : NULL;
         if (of != NULL) {
             memset(of + b->particle, 1, b->particles);
+            v[i]->of = of;
+            v[i]->first = b->particle;
         }
-        v->of = of;
-        v->first = b->particle;
     }
 }
 
 static void add_body(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh)
 {
     fem_placing where = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
-    body_variable *v;
-    scene_numbers(r->f, s, "center", 3, false, -setup_most_size, setup_most_size, where.position);
+    body_variable *v[2];
+    v[1] = setup_center(r, s, "center", where.position);
     read_rotation(r, s, &where);
-    if (setup_vector(r, s, "velocity", "m/s", 1e3, where.velocity, &v)) {
-        v->kind = BODY_VARIABLE_VELOCITY;
+    if (setup_vector(r, s, "velocity", "m/s", -1e3, 1e3, where.velocity, &v[0])) {
+        v[0]->kind = BODY_VARIABLE_VELOCITY;
     }
     setup_place(r, s, b, mesh, &where, v);
 }
@@ -574,18 +651,54 @@ void setup_region(setup_reader *r, const scene_section *s)
 void setup_own_tets(setup_reader *r)
 {
     r->owner = ds_memory_take(&r->setup->memory, r->soft->model.tets + 1, 1);
+    const fem_model *m = &r->soft->model;
     for (size_t i = 0; r->owner != NULL && i < r->n_bodies; i++) {
         memset(r->owner + r->bodies[i].tet, (int)(r->bodies[i].of - r->materials), r->bodies[i].tets);
     }
+    ds_memory_each(&r->setup->memory, m->triangles + 1,
+                   (double **const[]){&r->sheet_area, &r->sheet_density, NULL});
+    r->sheet_own = ds_memory_take(&r->setup->memory, m->triangles + 1, 1);
+    for (size_t i = 0; !r->setup->memory.failed && i < r->n_bodies; i++) {
+        const body *b = &r->bodies[i];
+        for (size_t t = b->triangle; t < b->triangle + b->triangles; t++) {
+            r->sheet_area[t] = m->triangle_area[t];
+            r->sheet_density[t] = b->of->density;
+        }
+    }
 }
 
-/* Finds what belongs to a material, and what its density adds to the mass of each particle. */
+/* Adds `share` of each triangle of a membrane to its corners. */
+static void share_triangles(setup_reader *r, const material *m)
+{
+    const fem_model *model = &r->soft->model;
+    double *by_vertex = ds_memory_doubles(&r->setup->memory, model->particles + 1);
+    for (size_t t = 0; !r->setup->memory.failed && t < model->triangles; t++) {
+        for (int k = 0; k < 3 && model->triangle_sheet[t] == m->sheet && !r->sheet_own[t]; k++) {
+            m->share[model->triangle[3 * t + (size_t)k]] += r->sheet_area[t] / 3;
+        }
+    }
+    for (size_t i = 0; !r->setup->memory.failed && i < r->n_bodies; i++) {
+        for (size_t j = 0; r->bodies[i].of == m && j < r->bodies[i].particles; j++) {
+            by_vertex[r->bodies[i].particle + j] = 1;
+        }
+    }
+    m->by_vertex->share = by_vertex;
+}
+
+/* Finds what belongs to a material, and what its density adds to the mass of each particle. Returns the first
+ * tetrahedron. */
 static size_t divide_material(setup_reader *r, material *m)
 {
     const fem_model *model = &r->soft->model;
     size_t first = model->tets;
     m->tets = ds_memory_take(&r->setup->memory, model->tets + 1, 1);
     m->share = ds_memory_doubles(&r->setup->memory, model->particles + 1);
+    m->constants->tets = m->tets;
+    m->constants->share = m->share;
+    if (m->membrane) {
+        share_triangles(r, m);
+        return first;
+    }
     for (size_t t = model->tets; !r->setup->memory.failed && t-- > 0;) {
         if (r->owner[t] != (uint8_t)(m - r->materials)) {
             continue;
@@ -596,8 +709,6 @@ static size_t divide_material(setup_reader *r, material *m)
             m->share[model->tet[4 * t + (size_t)k]] += model->tet_volume[t] / 4;
         }
     }
-    m->constants->tets = m->tets;
-    m->constants->share = m->share;
     return first;
 }
 
@@ -613,19 +724,46 @@ static void add_masses(setup_reader *r)
     }
 }
 
+static void add_sheet_masses(setup_reader *r)
+{
+    fem_model *model = &r->soft->model;
+    for (size_t i = 0; i < r->n_bodies; i++) {
+        const body *b = &r->bodies[i];
+        for (size_t j = b->particle; b->of->membrane && j < b->particle + b->particles; j++) {
+            model->mass[j] = b->of->mass;
+        }
+    }
+    for (size_t i = 0; i < 3 * model->triangles; i++) {
+        model->mass[model->triangle[i]] += r->sheet_density[i / 3] * r->sheet_area[i / 3] / 3;
+    }
+}
+
+static int has_triangles(const setup_reader *r, const material *m)
+{
+    const fem_model *model = &r->soft->model;
+    size_t t = 0;
+    while (t < model->triangles && model->triangle_sheet[t] != m->sheet) {
+        t++;
+    }
+    return t < model->triangles;
+}
+
 void setup_end_materials(setup_reader *r)
 {
     for (size_t i = 0; i < r->n_materials && !r->setup->memory.failed; i++) {
         material *m = &r->materials[i];
-        const size_t first = m->membrane ? 0 : divide_material(r, m);
+        const size_t first = divide_material(r, m);
+        const int used = m->membrane ? has_triangles(r, m) : first < r->soft->model.tets;
         for (size_t k = 0; k < r->variables; k++) {
             body_variable *v = &r->setup->variable[k];
-            if (r->variable[k].section != m->section || m->membrane) {
+            if (r->variable[k].section != m->section) {
                 continue;
             }
-            v->of = m->tets;
-            v->first = v->kind == BODY_VARIABLE_MATERIAL_DENSITY ? 0 : first;
-            if (first == r->soft->model.tets) {
+            if (!m->membrane) {
+                v->of = m->tets;
+                v->first = v->kind == BODY_VARIABLE_MATERIAL_DENSITY ? 0 : first;
+            }
+            if (!used) {
                 scene_fail(r->f, m->section, r->variable[k].key,
                            "%s is a variable, but no body has this material", r->variable[k].key);
             }
@@ -633,5 +771,8 @@ void setup_end_materials(setup_reader *r)
     }
     if (r->divided && !r->setup->memory.failed) {
         add_masses(r);
+    }
+    if (r->sheet_divided && !r->setup->memory.failed) {
+        add_sheet_masses(r);
     }
 }

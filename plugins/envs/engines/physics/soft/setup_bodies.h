@@ -16,9 +16,10 @@ typedef struct material {
     const scene_section *section;
     int membrane, engineering; /* engineering: by youngs_modulus and poisson_ratio */
     int bends;                 /* a membrane with bending edges */
+    uint8_t sheet;             /* index of a membrane in the model */
     fem_solid law;
-    double density, mass; /* kg/m^3, or of a membrane kg/m^2 and kg per particle */
-    body_material *constants;
+    double density, mass;                 /* kg/m^3, or of a membrane kg/m^2 and kg per particle */
+    body_material *constants, *by_vertex; /* by_vertex: the mass of a membrane */
     uint8_t *tets;
     double *share;
 } material;
@@ -50,6 +51,10 @@ typedef struct setup_reader {
     size_t n_materials;
     uint8_t *owner; /* [tets], index of the material */
     int divided;    /* a region has another density than its body */
+    /* [triangles] area and density at rest; a density of its own, not that of a material */
+    double *sheet_area, *sheet_density;
+    uint8_t *sheet_own;
+    int sheet_divided;
     place variable[BODY_VARIABLES_MAX];
     size_t variables;
 } setup_reader;
@@ -69,9 +74,17 @@ body_variable *setup_variable(setup_reader *r, const scene_section *s, const cha
 double setup_quantity(setup_reader *r, const scene_section *s, const char *key, const char *unit,
                       body_variable_kind kind, double low, double high, double otherwise,
                       body_variable **made);
+/* The same for a number of the model (and of a variation) that is `scale` times that of the key. */
+double setup_number(setup_reader *r, const scene_section *s, const char *key, const char *unit,
+                    body_place place, double low, double high, double otherwise);
 /* Three numbers that may be variables together, with bounds for each axis; returns whether they are. */
-int setup_vector(setup_reader *r, const scene_section *s, const char *key, const char *unit, double most,
-                 double out[3], body_variable **made);
+int setup_vector(setup_reader *r, const scene_section *s, const char *key, const char *unit, double low,
+                 double most, double out[3], body_variable **made);
+/* The same for three adjacent numbers of the model. */
+void setup_numbers(setup_reader *r, const scene_section *s, const char *key, const char *unit,
+                   body_place place, double low, double most, double out[3]);
+/* The place of the key `center` or `corner` of a body, which may be a variable. */
+body_variable *setup_center(setup_reader *r, const scene_section *s, const char *key, double out[3]);
 
 /* In this order: materials; each body; the owners of its tetrahedra; each region; what they own. */
 void setup_materials(setup_reader *r);
@@ -94,10 +107,10 @@ void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p);
 
 /* The material that key `material` names; without the key the only one. */
 material *setup_material_of(setup_reader *r, const scene_section *s);
-/* Adds a mesh to the model and to what is drawn, as the body b, whose material is set; v: a variable velocity
- * of its particles, or NULL. */
+/* Adds a mesh to the model and to what is drawn, as the body b, whose material is set; v: variables of its
+ * particles (velocity, center), or NULL. */
 void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh, const fem_placing *where,
-                 body_variable *v);
+                 body_variable *const v[2]);
 /* The body of this name; NULL: the one that key `body` names, or without it the only one. */
 body *setup_body_of(setup_reader *r, const scene_section *s, const char *name);
 /* The part of a body that a section describes. Elements belong to it by their middle. */

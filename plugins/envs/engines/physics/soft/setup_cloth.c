@@ -92,7 +92,7 @@ static void read_turn(setup_reader *r, const scene_section *s, fem_placing *wher
 static void read_velocities(setup_reader *r, const scene_section *s, fem_placing *where, body_variable **v)
 {
     body_variable *each;
-    if (setup_vector(r, s, "velocity", "m/s", 1e3, where->velocity, v)) {
+    if (setup_vector(r, s, "velocity", "m/s", -1e3, 1e3, where->velocity, v)) {
         (*v)->kind = BODY_VARIABLE_VELOCITY;
     }
     if (!scene_has(r->f, s, "velocities")) {
@@ -104,7 +104,7 @@ static void read_velocities(setup_reader *r, const scene_section *s, fem_placing
         return;
     }
     double one[3] = {where->velocity[0], where->velocity[1], where->velocity[2]};
-    if (!setup_vector(r, s, "velocities", "m/s", 1e3, one, &each) || each->axes) {
+    if (!setup_vector(r, s, "velocities", "m/s", -1e3, 1e3, one, &each) || each->axes) {
         scene_fail(
             r->f, s, "velocities",
             "velocities of all vertices are variables: write variable LOWER..UPPER [start VALUE] random "
@@ -135,7 +135,7 @@ void setup_cloth(setup_reader *r, const scene_section *s)
     fem_mesh mesh = {0};
     fem_placing where = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
     const char *where_key = "center";
-    body_variable *v = NULL;
+    body_variable *v[2] = {NULL, NULL};
     if (r->n_bodies == SETUP_BODIES) {
         scene_fail(r->f, s, NULL, "more than %d bodies", SETUP_BODIES);
         return;
@@ -150,9 +150,9 @@ void setup_cloth(setup_reader *r, const scene_section *s)
     const ds_status made =
         shape == SHAPE_GRID ? make_grid(r, s, &mesh, &where_key) : make_from_file(r, s, &mesh);
     r->soft->model.status = r->soft->model.status != DS_OK ? r->soft->model.status : made;
-    scene_numbers(r->f, s, where_key, 3, false, -setup_most_size, setup_most_size, where.position);
+    v[1] = setup_center(r, s, where_key, where.position);
     read_turn(r, s, &where);
-    read_velocities(r, s, &where, &v);
+    read_velocities(r, s, &where, &v[0]);
     if (!scene_failed(r->f) && made == DS_OK) {
         setup_place(r, s, b, &mesh, &where, v);
         check_masses(r, s, b);
@@ -177,24 +177,32 @@ static int holds_edge(const setup_reader *r, const part *p, uint32_t i, uint32_t
 void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p)
 {
     fem_model *m = &r->soft->model;
+    const material *to = scene_has(r->f, s, "material") ? setup_material_of(r, s) : p->of->of;
     const double factor = scene_number(r->f, s, "stiffness", 1e-6, 1e6, 1);
-    const double density = scene_number(r->f, s, "density", 0, 1e6, p->of->of->density);
+    const double density = scene_number(r->f, s, "density", 0, 1e6, to->density);
     size_t count = 0;
+    if (!to->membrane || (to != p->of->of && to->mass > 0)) {
+        scene_fail(r->f, s, "material",
+                   to->membrane ? "the material of a region has a density: its mass is that of each vertex"
+                                : "the material of a part of a cloth needs law = membrane");
+    }
     for (size_t t = p->of->triangle; t < p->of->triangle + p->of->triangles && !scene_failed(r->f); t++) {
         if (!setup_holds_triangle(r, p, t)) {
             continue;
         }
-        for (size_t k = 0; k < 3; k++) {
-            m->mass[m->triangle[3 * t + k]] += (density - p->of->of->density) * m->triangle_area[t] / 3;
-        }
+        m->triangle_sheet[t] = to->sheet;
+        m->triangle_area[t] *= factor;
+        r->sheet_density[t] = density;
+        r->sheet_own[t] = scene_has(r->f, s, "density");
         count++;
     }
-    for (size_t t = p->of->triangle; t < p->of->triangle + p->of->triangles && !scene_failed(r->f); t++) {
-        m->triangle_area[t] *= setup_holds_triangle(r, p, t) ? factor : 1;
-    }
     for (size_t e = 0; e < m->edges && !scene_failed(r->f); e++) {
-        m->edge_length[e] *= holds_edge(r, p, m->edge[4 * e + 2], m->edge[4 * e + 3]) ? factor : 1;
+        if (holds_edge(r, p, m->edge[4 * e + 2], m->edge[4 * e + 3])) {
+            m->edge_length[e] *= factor;
+            m->edge_sheet[e] = to->sheet;
+        }
     }
+    r->sheet_divided = 1;
     if (count == 0) {
         scene_fail(r->f, s, NULL, "none of the %zu triangles of [cloth %s] is in this region",
                    p->of->triangles, scene_name(p->of->section));
@@ -224,6 +232,15 @@ static size_t vertex_of(setup_reader *r, const scene_section *s, const body *b)
     return b->particle + (near ? best : (size_t)number);
 }
 
+static size_t count_anchors(setup_reader *r)
+{
+    size_t n = 0;
+    for (const scene_section *s = NULL; (s = scene_next(r->f, s, "anchor"));) {
+        n++;
+    }
+    return n;
+}
+
 void setup_anchor(setup_reader *r, const scene_section *s)
 {
     fem_model *m = &r->soft->model;
@@ -233,12 +250,20 @@ void setup_anchor(setup_reader *r, const scene_section *s)
         return;
     }
     const size_t i = vertex_of(r, s, b);
-    scene_numbers(r->f, s, "offset", 3, false, -setup_most_size, setup_most_size, offset);
-    const double ke = scene_number(r->f, s, "stiffness", 0, 1e9, 1e4);
-    const double kd = scene_number(r->f, s, "damping", 0, 1e9, 10);
-    const double rest = scene_number(r->f, s, "rest", 0, setup_most_size, -1);
+    body_variable *shift = setup_center(r, s, "offset", offset);
+    const size_t from = r->variables;
+    const double ke = setup_quantity(r, s, "stiffness", "N/m", BODY_VARIABLE_SPRING_KE, 0, 1e9, 1e4, NULL);
+    const double kd = setup_quantity(r, s, "damping", "N s/m", BODY_VARIABLE_SPRING_KD, 0, 1e9, 10, NULL);
+    const double rest =
+        setup_quantity(r, s, "rest", "m", BODY_VARIABLE_SPRING_REST, 0, setup_most_size, -1, NULL);
     if (scene_failed(r->f)) {
         return;
+    }
+    uint8_t *of = ds_memory_take(&r->setup->memory, count_anchors(r), 1);
+    for (size_t k = from; of != NULL && k < r->variables; k++) {
+        of[m->springs] = 1; /* the next one */
+        r->setup->variable[k].of = of;
+        r->setup->variable[k].first = m->springs;
     }
     for (size_t d = 0; d < 3; d++) {
         at[d] = m->q[3 * i + d] + offset[d];
@@ -247,5 +272,10 @@ void setup_anchor(setup_reader *r, const scene_section *s)
     if (m->status == DS_OK) {
         m->fixed[a] = 1;
         fem_add_spring(m, a, (uint32_t)i, ke, kd, rest);
+    }
+    uint8_t *point = shift != NULL ? ds_memory_take(&r->setup->memory, FEM_MOST_POINTS, 1) : NULL;
+    if (point != NULL && m->status == DS_OK) {
+        point[a] = 1;
+        shift->of = point;
     }
 }

@@ -3,7 +3,6 @@
 #include "engines/physics/soft/setup_bodies.h"
 
 #include "engines/data/surface.h"
-#include "engines/kit/algebra/quaternion.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,21 +21,13 @@ static void *keep(setup_reader *r, const void *from, size_t count, size_t size)
     return to;
 }
 
-/* The triangles in the world. */
+/* The triangles in the frame of the body. */
 static void draw(setup_reader *r, const surface *solid, fem_obstacle *o)
 {
-    double *point = keep(r, solid->mesh.point, 3 * solid->mesh.points, sizeof *point);
     o->index = keep(r, solid->mesh.triangle, 3 * solid->mesh.triangles, sizeof *o->index);
     o->indices = 3 * solid->mesh.triangles;
     o->points = solid->mesh.points;
-    o->point = point;
-    for (size_t i = 0; point != NULL && i < o->points; i++) {
-        double x[3];
-        quat_rotate(o->rotation, point + 3 * i, x);
-        for (size_t d = 0; d < 3; d++) {
-            point[3 * i + d] = o->position[d] + x[d];
-        }
-    }
+    o->point = keep(r, solid->mesh.point, 3 * solid->mesh.points, sizeof *o->point);
 }
 
 void setup_surface(setup_reader *r, const scene_section *s, fem_obstacle *o)

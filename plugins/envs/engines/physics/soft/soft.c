@@ -562,9 +562,9 @@ void soft_bodies(void *self, ds_scene_kit *k)
         ds_scene_kit_include(k, goal[0], goal[1], goal[2], s->radius);
     }
     identified_metrics(&s->error, k);
-    k->info.ground = s->model.ground.on ? 0 : -HUGE_VAL;
+    k->info.ground = s->model.ground.on ? s->model.ground.height : -HUGE_VAL;
     if (s->model.ground.on) {
-        k->info.box[1] = fmin(k->info.box[1], 0);
+        k->info.box[1] = fmin(k->info.box[1], s->model.ground.height);
     }
 }
 
@@ -574,7 +574,9 @@ void soft_place(const void *self, uint64_t k, uint64_t b, double *out)
     if (b >= obstacles_from(s)) {
         const fem_obstacle *o = &s->model.obstacle[b - obstacles_from(s)];
         if (o->shape == FEM_SURFACE) {
-            memcpy(out, o->point, 3 * o->points * sizeof *out);
+            for (size_t i = 0; i < o->points; i++) {
+                fem_obstacle_point(o, o->point + 3 * i, out + 3 * i);
+            }
             return;
         }
         memcpy(out, o->position, sizeof o->position);

@@ -23,7 +23,7 @@ typedef struct soft_setup {
     scene_file *file;
     scene_params params;
     body_variable variable[BODY_VARIABLES_MAX + 1];
-    body_material material[SETUP_MATERIALS];
+    body_material material[SETUP_MATERIALS], by_vertex[SETUP_MATERIALS];
     double *goal;     /* [goals][particles][3]: the points of the target, unless an episode makes it */
     size_t goals;     /* 1, or one for each compared state */
     uint8_t *counted; /* [particles] */

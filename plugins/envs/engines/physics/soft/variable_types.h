@@ -43,15 +43,25 @@ typedef enum body_variable_kind {
     BODY_VARIABLE_YOUNGS,
     BODY_VARIABLE_POISSON,
     BODY_VARIABLE_MATERIAL_DENSITY, /* of a body_material */
-    BODY_VARIABLE_LOAD              /* numbers of a body_load */
+    BODY_VARIABLE_LOAD,             /* numbers of a body_load */
+    BODY_VARIABLE_CENTER,           /* 3: moves the particles `of` from where axes->built has them */
+    BODY_VARIABLE_NUMBERS           /* those of body_variable.place */
 } body_variable_kind;
 
-/* A solid material by its constants for small strains, as built. */
+/* A material by its constants as built: of a solid for small strains; of a membrane the density alone. */
 typedef struct body_material {
-    double youngs_modulus, poisson_ratio, density; /* Pa, 1, kg/m^3 */
+    double youngs_modulus, poisson_ratio, density; /* Pa, 1, kg/m^3 or kg/m^2 or kg of a particle */
     const uint8_t *tets;                           /* [tets], not 0: of this material */
-    const double *share; /* [particles], m^3: the volume of this material that counts for a particle */
+    /* [particles], m^3, m^2 or 1: how much of this material counts for a particle */
+    const double *share;
 } body_material;
+
+/* One number of fem_model and of fem_variation, or three adjacent ones, by their bytes from the start; each is
+ * `scale` times its variable. */
+typedef struct body_place {
+    size_t in_model, in_variation, count;
+    double scale;
+} body_place;
 
 /* A variable that an environment offers. With `log` it is log10 of the number (for masses: of the factor). */
 typedef struct body_variable {
@@ -68,10 +78,11 @@ typedef struct body_variable {
     size_t first;
     const body_material *material; /* of YOUNGS, POISSON, MATERIAL_DENSITY */
     body_load *load;               /* of LOAD */
+    body_place place;              /* of NUMBERS */
 } body_variable;
 
 typedef struct body_variable_axes {
-    double lower[3], upper[3], start[3];
+    double lower[3], upper[3], start[3], built[3];
 } body_variable_axes;
 
 #define BODY_VARIABLE(name_, unit_, kind_, lower_, upper_, start_)                                           \
@@ -89,7 +100,7 @@ typedef struct body_variable_axes {
         .start = start_                                                                                      \
     }
 
-enum { BODY_VARIABLES_MAX = 16 };
+enum { BODY_VARIABLES_MAX = 64 };
 
 /* Where factors of masses start: at `start`, or near the target. Names for a parameter. */
 typedef enum body_variable_near {

@@ -151,7 +151,7 @@ int fem_scene_walker(fem_scene *s, uint64_t steps, const char *isa)
     fem_model_open(&s->model);
     fem_add_cloth(&s->model, &mesh, &(fem_placing){.position = {0, 0, 0}}, 1, 0, 0);
     fem_mesh_free(&mesh);
-    s->model.membrane = (fem_membrane){.mu = 1e4, .lambda = 1e4, .kd = 100};
+    s->model.membrane[0] = (fem_membrane){.mu = 1e4, .lambda = 1e4, .kd = 100};
     s->model.ground = (fem_ground){.on = 1, .offset = 0.01, .ke = 1e4, .kd = 1000, .kf = 1000, .mu = 0.5};
     return open_moving(s, &o, control_walker_phases, 0.2, s->model.triangles);
 }
@@ -259,9 +259,21 @@ static void build(fem_model *m, int contact)
     for (uint32_t i = 0; i < 5; i++) {
         fem_add_spring(m, low + 2 * i, high + 2 * i, 20 + i, 0.3, -1);
     }
-    m->membrane = (fem_membrane){100, 80, 1, 0.7, 0.4};
-    m->bending = (fem_bending){0.7, 0.02};
-    m->ground = (fem_ground){contact, FEM_FRICTION_BOX, 0.01, 3000, 5, 8, 0.6};
+    m->membrane[0] = (fem_membrane){100, 80, 1, 0.7, 0.4};
+    m->bending[0] = (fem_bending){0.7, 0.02};
+    if (contact) { /* two membranes */
+        m->sheets = 2;
+        m->membrane[1] = (fem_membrane){70, 110, 0.6, 0.4, 0.9};
+        m->bending[1] = (fem_bending){0.3, 0.05};
+        for (size_t t = 0; t < m->triangles; t++) {
+            m->triangle_sheet[t] = t % 3 == 1;
+        }
+        for (size_t e = 0; e < m->edges; e++) {
+            m->edge_sheet[e] = e % 2;
+        }
+    }
+    memcpy(m->wind, (double[]){0.3, -0.2, 0.1}, sizeof m->wind);
+    m->ground = (fem_ground){contact, FEM_FRICTION_BOX, 0.01, 3000, 5, 8, 0.6, 0.003};
     assert_int_equal(fem_model_finish(m), DS_OK);
     for (size_t i = 0; i < 3 * m->particles; i++) {
         m->q[i] += 0.01 * ds_random_uniform(&r);
@@ -356,14 +368,16 @@ size_t everything_list(everything *s, everything_variable out[EVERYTHING_VARIABL
         {"triangle act", m->triangle_act, g->triangle_act, m->triangles},
         {"edge act", m->edge_act, g->edge_act, m->edges},
         {"edge rest", m->edge_rest, g->edge_rest, m->edges},
-        {"membrane", &m->membrane.mu, &g->membrane.mu, 5},
-        {"bending", &m->bending.ke, &g->bending.ke, 2},
+        {"membrane", &m->membrane[0].mu, &g->membrane[0].mu, 5 * m->sheets},
+        {"bending", &m->bending[0].ke, &g->bending[0].ke, 2 * m->sheets},
         {"solid", &m->solid[0].mu, &g->solid[0].mu, 3 * m->tets},
         {"ground ke", &m->ground.ke, &g->ke, 1},
         {"ground kd", &m->ground.kd, &g->kd, 1},
         {"ground kf", &m->ground.kf, &g->kf, 1},
         {"ground mu", &m->ground.mu, &g->mu, 1},
+        {"ground offset", &m->ground.offset, &g->offset, 1},
         {"gravity", m->gravity, g->gravity, 3},
+        {"wind", m->wind, g->wind, 3},
         {"weights", s->weights, s->bar, control_weights(s->net)},
     };
     memcpy(out, all, sizeof all);

@@ -143,8 +143,8 @@ static void other_shapes_are_at_rest(void **state)
     int64_t bad;
     fem_model_open(&m);
     assert_int_equal(fem_mesh_bell(&mesh, 3, 8, 0.5, 1), DS_OK);
-    m.membrane = (fem_membrane){100, 200, 1, 0, 0};
-    m.bending = (fem_bending){5, 0.1};
+    m.membrane[0] = (fem_membrane){100, 200, 1, 0, 0};
+    m.bending[0] = (fem_bending){5, 0.1};
     m.gravity[1] = 0;
     fem_add_cloth(&m, &mesh, &(fem_placing){.axis = {0, 0, 0}}, 1, 0, 1);
     assert_int_equal(fem_model_finish(&m), DS_OK);
@@ -198,7 +198,7 @@ static double of_triangles(const fem_model *m, const double *q)
     vec3 x[3];
     for (size_t i = 0; i < m->triangles; i++) {
         fem_triangle_rest r = {.area = m->triangle_area[i]};
-        const fem_triangle_law law = {m->membrane.mu, m->membrane.lambda, 0, m->triangle_act[i]};
+        const fem_triangle_law law = {m->membrane[0].mu, m->membrane[0].lambda, 0, m->triangle_act[i]};
         memcpy(r.inverse, m->triangle_inverse + 4 * i, sizeof r.inverse);
         corners(q, m->triangle + 3 * i, 3, x);
         sum += fem_triangle_energy(&r, &law, x);
@@ -213,7 +213,7 @@ static double of_edges(const fem_model *m, const double *q)
     for (size_t i = 0; i < m->edges; i++) {
         corners(q, m->edge + 4 * i, 4, x);
         const double turn = fem_edge_angle(x) - m->edge_rest[i] - m->edge_act[i];
-        sum += m->bending.ke * m->edge_length[i] * turn * turn / 2;
+        sum += m->bending[0].ke * m->edge_length[i] * turn * turn / 2;
     }
     return sum;
 }
@@ -251,8 +251,8 @@ static double drift(int cloth, double dt, uint64_t steps)
     if (cloth) {
         fem_mesh_grid(&mesh, 3, 3, (double[]){0.1, 0, 0}, (double[]){0, 0.1, 0});
         fem_add_cloth(&m, &mesh, &(fem_placing){.angle = 0}, 0, 10, 1);
-        m.membrane = (fem_membrane){.mu = 100, .lambda = 100};
-        m.bending = (fem_bending){.ke = 0.1};
+        m.membrane[0] = (fem_membrane){.mu = 100, .lambda = 100};
+        m.bending[0] = (fem_bending){.ke = 0.1};
     } else {
         fem_mesh_block(&mesh, 2, 1, 1, (double[]){0.1, 0.1, 0.1});
         fem_add_soft(&m, &mesh, &(fem_placing){.angle = 0}, 100, (fem_solid){1000, 1000, 0});
@@ -517,13 +517,14 @@ static void tangents_are_adjoint_to_gradients(void **state)
         for (size_t k = 0; k < kinds; k++) {
             by[k] = k + 1 < kinds ? w[k].by : s.weights_dot;
             for (size_t i = 0; i < v[k].n; i++) {
-                const double *g = k >= 9 && k <= 16 && k != 11 ? NULL : v[k].by;
+                const double *g = k >= 9 && k <= 18 && k != 11 ? NULL : v[k].by;
                 sum += (g ? g[i] : 0) * by[k][i];
             }
         }
         /* numbers in the structure itself */
-        const double *own = &gradient.membrane.mu, *along = &d.membrane.mu;
-        const size_t numbers = 5 + 2 + 4 + 3;
+        const double *own = &gradient.membrane[0].mu, *along = &d.membrane[0].mu;
+        const size_t numbers =
+            (offsetof(fem_variation, obstacle) - offsetof(fem_variation, membrane)) / sizeof(double);
         for (size_t i = 0; i < numbers; i++) {
             sum += own[i] * along[i];
         }
@@ -560,7 +561,7 @@ static void open_plane(fem_model *m, fem_mesh *mesh, int turned)
     const fem_placing where = {{0, 0.02, 0}, {0, 0, 0}, {0, 1, 0}, turned ? 0.5 * 3.14159265358979323846 : 0};
     fem_model_open(m);
     assert_int_equal(fem_mesh_walker(mesh), DS_OK);
-    m->membrane = (fem_membrane){1e4, 1e4, 100, 0, 0};
+    m->membrane[0] = (fem_membrane){1e4, 1e4, 100, 0, 0};
     fem_add_cloth(m, mesh, &where, 1, 0, 0);
     assert_int_equal(fem_model_finish(m), DS_OK);
     m->ground = (fem_ground){.on = 1,
@@ -711,7 +712,7 @@ static void build_recorded(fem_model *m, const json_t *c, size_t n, double mu, d
     }
     m->gravity[1] = golden_number(c, "gravity");
     m->ground = (fem_ground){
-        1, FEM_FRICTION_COULOMB, golden_number(c, "radius"), ground[0], ground[1], ground[2], ground[3]};
+        1, FEM_FRICTION_COULOMB, golden_number(c, "radius"), ground[0], ground[1], ground[2], ground[3], 0};
     assert_int_equal(fem_model_finish(m), DS_OK);
 }
 
@@ -991,8 +992,8 @@ static void open_drape(drape *s, size_t memory_bytes)
     assert_int_equal(
         fem_mesh_grid(&s->mesh, DRAPE_SIDE, DRAPE_SIDE, (double[]){0.1, 0, 0}, (double[]){0, 0.01, 0.1}),
         DS_OK);
-    s->model.membrane = (fem_membrane){100, 100, 0.3, 0.1, 0.2};
-    s->model.bending = (fem_bending){0.1, 1e-3};
+    s->model.membrane[0] = (fem_membrane){100, 100, 0.3, 0.1, 0.2};
+    s->model.bending[0] = (fem_bending){0.1, 1e-3};
     fem_add_cloth(&s->model, &s->mesh, &(fem_placing){.velocity = {0.3, -2, 0.1}}, 0.01, 0.3, 1);
     const fem_obstacle law = {.offset = 0.02, .ke = 400, .kd = 1, .kf = 2, .mu = 0.4};
     fem_obstacle o[4] = {law, law, law, law};
@@ -1073,7 +1074,7 @@ static void obstacles_and_hands_match_differences(void **state)
     } v[] = {{"q", s.model.q, s.gradient.q, 3 * s.model.particles, 1, 1e-7},
              {"u", s.model.u, s.gradient.u, 3 * s.model.particles, 1, 1e-6},
              {"mass", s.model.mass, s.gradient.mass, s.model.particles, 5, 1e-8},
-             {"stretch", &s.model.membrane.mu, &s.gradient.membrane.mu, 1, 1, 1e-2},
+             {"stretch", &s.model.membrane[0].mu, &s.gradient.membrane[0].mu, 1, 1, 1e-2},
              {"drive", s.drive, s.drive_bar, DRAPE_NUMBERS, 5, 1e-4},
              {"push", s.push, s.push_bar, DRAPE_NUMBERS, 11, 1e-3}};
     size_t compared = 0, wrong = 0;

@@ -141,29 +141,45 @@ VEC_INLINE vec edge_rate(const edge_hinge *g, const vec3v y[4])
     return dot(g->d[0], y[0]) + dot(g->d[1], y[1]) + dot(g->d[2], y[2]) + dot(g->d[3], y[3]);
 }
 
-VEC_INLINE void edge_force(const fem_bending *law, const double *state, const uint32_t *vertex,
+/* The constants of bending, one element per lane; those of the model where all share them. */
+typedef struct edge_bending {
+    vec ke, kd;
+} edge_bending;
+
+VEC_INLINE edge_bending edge_law(const fem_pack *p, const double *constant)
+{
+    if (!p->mixed) {
+        return (edge_bending){vec_all(p->bending.ke), vec_all(p->bending.kd)};
+    }
+    return (edge_bending){vec_load(constant + FEM_EDGE_BENDING * FEM_CHUNK),
+                          vec_load(constant + (FEM_EDGE_BENDING + 1) * FEM_CHUNK)};
+}
+
+VEC_INLINE void edge_force(const fem_pack *p, const double *state, const uint32_t *vertex,
                            const double *constant, const double *act, double *share)
 {
     edge_hinge g;
     vec3v x[4], u[4];
+    const edge_bending law = edge_law(p, constant);
     gather_corners(state, FEM_WIDTH, vertex, 4, x);
     gather_corners(state + 4, FEM_WIDTH, vertex, 4, u);
     edge_hinge_of(&g, x);
     const vec turn = g.angle - (vec_load(constant + FEM_EDGE_REST * FEM_CHUNK) + vec_load(act));
-    const vec h = law->ke * turn + law->kd * edge_rate(&g, u);
+    const vec h = law.ke * turn + law.kd * edge_rate(&g, u);
     const vec by_d = -vec_load(constant + FEM_EDGE_LENGTH * FEM_CHUNK) * h;
     for (size_t c = 0; c < 4; c++) {
         spread(share + c * FEM_CHUNK * 4, 4, times(by_d, g.d[c]));
     }
 }
 
-/* `bar` (the single chunk of sums) may be NULL. The Hessian is linear: one serves both terms. */
-VEC_INLINE void edge_vjp(const fem_bending *law, const double *state, const double *force_bar,
+/* `bar` may be NULL. The Hessian is linear: one serves both terms. */
+VEC_INLINE void edge_vjp(const fem_pack *p, const double *state, const double *force_bar,
                          const uint32_t *vertex, const double *constant, const double *act, double *share,
                          double *bar, double *act_bar)
 {
     edge_hinge g;
     vec3v x[4], u[4], fb[4], mixed[4], by_mixed[4];
+    const edge_bending law = edge_law(p, constant);
     gather_corners(state, FEM_WIDTH, vertex, 4, x);
     gather_corners(state + 4, FEM_WIDTH, vertex, 4, u);
     gather_corners(force_bar, 4, vertex, 4, fb);
@@ -171,8 +187,7 @@ VEC_INLINE void edge_vjp(const fem_bending *law, const double *state, const doub
     const vec turn = g.angle - (vec_load(constant + FEM_EDGE_REST * FEM_CHUNK) + vec_load(act));
     const vec length = -vec_load(constant + FEM_EDGE_LENGTH * FEM_CHUNK);
     const vec rate = edge_rate(&g, u), beta = length * edge_rate(&g, fb);
-    const vec h = length * (law->ke * turn + law->kd * rate), kd_beta = law->kd * beta,
-              ke_beta = law->ke * beta;
+    const vec h = length * (law.ke * turn + law.kd * rate), kd_beta = law.kd * beta, ke_beta = law.ke * beta;
     for (int c = 0; c < 4; c++) {
         mixed[c] = along(times(h, fb[c]), kd_beta, u[c]);
     }
@@ -214,6 +229,30 @@ VEC_INLINE vec inner2(const mat2 *a, const mat2 *b)
     return dot(a->c[0], b->c[0]) + dot(a->c[1], b->c[1]);
 }
 
+/* The constants of a membrane, one element per lane; those of the model where all share them. */
+typedef struct triangle_membrane {
+    vec mu, lambda, kd, drag, lift;
+    vec3v wind;
+} triangle_membrane;
+
+VEC_INLINE vec triangle_own(const double *constant, int k)
+{
+    return vec_load(constant + (FEM_TRIANGLE_MEMBRANE + k) * FEM_CHUNK);
+}
+
+VEC_INLINE triangle_membrane triangle_law(const fem_pack *p, const double *constant)
+{
+    const fem_membrane *m = &p->membrane;
+    const vec3v wind = {vec_all(p->wind[0]), vec_all(p->wind[1]), vec_all(p->wind[2])};
+    if (!p->mixed) {
+        return (triangle_membrane){vec_all(m->mu),   vec_all(m->lambda), vec_all(m->kd),
+                                   vec_all(m->drag), vec_all(m->lift),   wind};
+    }
+    return (triangle_membrane){triangle_own(constant, 0), triangle_own(constant, 1),
+                               triangle_own(constant, 2), triangle_own(constant, 3),
+                               triangle_own(constant, 4), wind};
+}
+
 typedef struct triangle_strain {
     vec b[4], minus_area;
     mat2 f, rate, g;
@@ -222,7 +261,7 @@ typedef struct triangle_strain {
     vec change, swell, h;
 } triangle_strain;
 
-VEC_INLINE void triangle_strain_of(triangle_strain *s, const fem_membrane *law, const vec3v q[3],
+VEC_INLINE void triangle_strain_of(triangle_strain *s, const triangle_membrane *law, const vec3v q[3],
                                    const vec3v u[3], const double *constant, const double *act)
 {
     for (int i = 0; i < 4; i++) {
@@ -259,9 +298,9 @@ typedef struct triangle_wind {
     vec3v by_n, by_v;
 } triangle_wind;
 
-VEC_INLINE void triangle_wind_of(triangle_wind *w, const vec3v q[3], const vec3v u[3])
+VEC_INLINE void triangle_wind_of(triangle_wind *w, vec3v air, const vec3v q[3], const vec3v u[3])
 {
-    w->v = times(vec_all(1.0 / 3), plus(plus(u[0], u[1]), u[2]));
+    w->v = minus(times(vec_all(1.0 / 3), plus(plus(u[0], u[1]), u[2])), air);
     w->n = cross(minus(q[1], q[0]), minus(q[2], q[0]));
     w->s = dot(w->v, w->v);
     w->eta = dot(w->n, w->v);
@@ -281,23 +320,19 @@ VEC_INLINE void triangle_wind_of(triangle_wind *w, const vec3v q[3], const vec3v
 }
 
 /* The force of the air on each corner. */
-VEC_INLINE vec3v triangle_air(const fem_membrane *law, const triangle_wind *w)
+VEC_INLINE vec3v triangle_air(const triangle_membrane *law, const triangle_wind *w)
 {
     const vec by_v = -0.5 * law->drag * vec_abs(w->eta), by_n = -0.5 * law->lift * w->angle * w->s;
     return times(w->still, along(times(by_v, w->v), by_n, w->n));
 }
 
-VEC_INLINE int triangle_in_air(const fem_membrane *law)
-{
-    return law->drag != 0 || law->lift != 0;
-}
-
-VEC_INLINE void triangle_force(const fem_membrane *law, const double *state, const uint32_t *vertex,
+VEC_INLINE void triangle_force(const fem_pack *pack, const double *state, const uint32_t *vertex,
                                const double *constant, const double *act, double *share)
 {
     triangle_strain s;
     vec3v q[3], u[3], out[3];
     mat2 p;
+    const triangle_membrane own = triangle_law(pack, constant), *law = &own;
     gather_corners(state, FEM_WIDTH, vertex, 3, q);
     gather_corners(state + 4, FEM_WIDTH, vertex, 3, u);
     triangle_strain_of(&s, law, q, u, constant, act);
@@ -306,9 +341,9 @@ VEC_INLINE void triangle_force(const fem_membrane *law, const double *state, con
         p.c[k] = along(times(by_f, s.f.c[k]), by_g, s.g.c[k]);
     }
     triangle_corners(s.b, &p, out);
-    if (triangle_in_air(law)) {
+    if (pack->air) {
         triangle_wind w;
-        triangle_wind_of(&w, q, u);
+        triangle_wind_of(&w, law->wind, q, u);
         const vec3v push = triangle_air(law, &w);
         for (int c = 0; c < 3; c++) {
             out[c] = plus(out[c], push);
@@ -320,11 +355,11 @@ VEC_INLINE void triangle_force(const fem_membrane *law, const double *state, con
 }
 
 /* Adds the derivatives by the constants of the air; adds shares. */
-VEC_INLINE void triangle_air_vjp(const fem_membrane *law, const vec3v q[3], const vec3v u[3],
-                                 const vec3v fb[3], vec3v by_q[3], vec3v by_u[3], vec *drag, vec *lift)
+VEC_INLINE void triangle_air_vjp(const triangle_membrane *law, const vec3v q[3], const vec3v u[3],
+                                 const vec3v fb[3], vec3v by_q[3], vec3v by_u[3], triangle_membrane *by_law)
 {
     triangle_wind w;
-    triangle_wind_of(&w, q, u);
+    triangle_wind_of(&w, law->wind, q, u);
     const vec3v b = plus(plus(fb[0], fb[1]), fb[2]);
     const vec zero = vec_all(0), one = vec_all(1);
     const vec up =
@@ -332,7 +367,7 @@ VEC_INLINE void triangle_air_vjp(const fem_membrane *law, const vec3v q[3], cons
     const vec nb = dot(w.n, b), vb = up * dot(w.v, b), half = -0.5 * w.still;
     vec3v n_bar = times(law->drag * vb, w.v);
     n_bar = along(n_bar, law->lift * w.s, along(times(w.angle, b), nb, w.by_n));
-    vec3v v_bar = times(vec_all(law->drag), along(times(vb, w.n), vec_abs(w.eta), b));
+    vec3v v_bar = times(law->drag, along(times(vb, w.n), vec_abs(w.eta), b));
     v_bar = along(v_bar, law->lift * nb, along(times(2.0 * w.angle, w.v), w.s, w.by_v));
     n_bar = times(half, n_bar);
     v_bar = times(half * (1.0 / 3), v_bar);
@@ -343,8 +378,9 @@ VEC_INLINE void triangle_air_vjp(const fem_membrane *law, const vec3v q[3], cons
     for (int c = 0; c < 3; c++) {
         by_u[c] = plus(by_u[c], v_bar);
     }
-    *drag = half * vec_abs(w.eta) * dot(w.v, b);
-    *lift = half * w.angle * w.s * nb;
+    by_law->drag = half * vec_abs(w.eta) * dot(w.v, b);
+    by_law->lift = half * w.angle * w.s * nb;
+    by_law->wind = times(vec_all(-3), v_bar);
 }
 
 VEC_INLINE void triangle_add(double *bar, int field, vec value)
@@ -352,14 +388,15 @@ VEC_INLINE void triangle_add(double *bar, int field, vec value)
     vec_store(bar + field * FEM_CHUNK, vec_load(bar + field * FEM_CHUNK) + value);
 }
 
-/* `bar` (the single chunk of sums) may be NULL. */
-VEC_INLINE void triangle_vjp(const fem_membrane *law, const double *state, const double *force_bar,
+/* `bar` may be NULL. */
+VEC_INLINE void triangle_vjp(const fem_pack *pack, const double *state, const double *force_bar,
                              const uint32_t *vertex, const double *constant, const double *act, double *share,
                              double *bar, double *act_bar)
 {
     triangle_strain s;
     vec3v q[3], u[3], fb[3], by_q[3], by_u[3];
     mat2 mixed, pq, pu;
+    const triangle_membrane own = triangle_law(pack, constant), *law = &own;
     gather_corners(state, FEM_WIDTH, vertex, 3, q);
     gather_corners(state + 4, FEM_WIDTH, vertex, 3, u);
     gather_corners(force_bar, 4, vertex, 3, fb);
@@ -383,12 +420,15 @@ VEC_INLINE void triangle_vjp(const fem_membrane *law, const double *state, const
         triangle_add(bar, 1, s.change * gb);
         triangle_add(bar, 2, s.swell * gb);
     }
-    if (triangle_in_air(law) || bar) {
-        vec drag, lift;
-        triangle_air_vjp(law, q, u, fb, by_q, by_u, &drag, &lift);
+    if (pack->air || bar) {
+        triangle_membrane by_law;
+        triangle_air_vjp(law, q, u, fb, by_q, by_u, &by_law);
         if (bar) {
-            triangle_add(bar, 3, drag);
-            triangle_add(bar, 4, lift);
+            triangle_add(bar, 3, by_law.drag);
+            triangle_add(bar, 4, by_law.lift);
+            triangle_add(bar, 5, by_law.wind.x);
+            triangle_add(bar, 6, by_law.wind.y);
+            triangle_add(bar, 7, by_law.wind.z);
         }
     }
     for (size_t c = 0; c < 3; c++) {
@@ -551,14 +591,14 @@ static void forces(fem_pack *p, const double *state)
     s = &p->triangle;
     EACH_LANES(s, k, lane)
     {
-        triangle_force(&p->membrane, state, s->vertex + k * 3 * FEM_CHUNK + lane,
+        triangle_force(p, state, s->vertex + k * 3 * FEM_CHUNK + lane,
                        s->constant + k * FEM_TRIANGLE_FIELDS * FEM_CHUNK + lane,
                        s->act + k * FEM_CHUNK + lane, p->share + (s->first + k * 3 * FEM_CHUNK + lane) * 4);
     }
     s = &p->edge;
     EACH_LANES(s, k, lane)
     {
-        edge_force(&p->bending, state, s->vertex + k * 4 * FEM_CHUNK + lane,
+        edge_force(p, state, s->vertex + k * 4 * FEM_CHUNK + lane,
                    s->constant + k * FEM_EDGE_FIELDS * FEM_CHUNK + lane, s->act + k * FEM_CHUNK + lane,
                    p->share + (s->first + k * 4 * FEM_CHUNK + lane) * 4);
     }
@@ -603,18 +643,20 @@ static void vjps(fem_pack *p, const double *state, const double *fb)
     s = &p->triangle;
     EACH_LANES(s, k, lane)
     {
-        triangle_vjp(&p->membrane, state, fb, s->vertex + k * 3 * FEM_CHUNK + lane,
+        double *bar = s->bar + (p->mixed ? k * FEM_TRIANGLE_BARS * FEM_CHUNK : 0) + lane;
+        triangle_vjp(p, state, fb, s->vertex + k * 3 * FEM_CHUNK + lane,
                      s->constant + k * FEM_TRIANGLE_FIELDS * FEM_CHUNK + lane, s->act + k * FEM_CHUNK + lane,
                      p->share + (s->first + k * 3 * FEM_CHUNK + lane) * FEM_WIDTH,
-                     p->want_material ? s->bar + lane : NULL, s->act_bar + k * FEM_CHUNK + lane);
+                     p->want_material ? bar : NULL, s->act_bar + k * FEM_CHUNK + lane);
     }
     s = &p->edge;
     EACH_LANES(s, k, lane)
     {
-        edge_vjp(&p->bending, state, fb, s->vertex + k * 4 * FEM_CHUNK + lane,
+        double *bar = s->bar + (p->mixed ? k * FEM_EDGE_BARS * FEM_CHUNK : 0) + lane;
+        edge_vjp(p, state, fb, s->vertex + k * 4 * FEM_CHUNK + lane,
                  s->constant + k * FEM_EDGE_FIELDS * FEM_CHUNK + lane, s->act + k * FEM_CHUNK + lane,
-                 p->share + (s->first + k * 4 * FEM_CHUNK + lane) * FEM_WIDTH,
-                 p->want_material ? s->bar + lane : NULL, s->act_bar + k * FEM_CHUNK + lane);
+                 p->share + (s->first + k * 4 * FEM_CHUNK + lane) * FEM_WIDTH, p->want_material ? bar : NULL,
+                 s->act_bar + k * FEM_CHUNK + lane);
     }
     s = &p->tet;
     EACH_LANES(s, k, lane)

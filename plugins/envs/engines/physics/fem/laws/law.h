@@ -34,9 +34,10 @@ void fem_triangle_vjp(const fem_triangle_rest *r, const fem_triangle_law *t, con
 void fem_triangle_jvp(const fem_triangle_rest *r, const fem_triangle_law *t, const vec3 q[3], const vec3 u[3],
                       const vec3 dq[3], const vec3 du[3], const fem_triangle_law *dot, vec3 df[3]);
 
-/* Lift and drag: the same force on each corner. */
+/* Lift and drag in a wind: the same force on each corner. */
 typedef struct fem_air_law {
     double drag, lift;
+    vec3 wind;
 } fem_air_law;
 void fem_air_force(const fem_air_law *a, const vec3 q[3], const vec3 u[3], vec3 f[3]);
 void fem_air_vjp(const fem_air_law *a, const vec3 q[3], const vec3 u[3], const vec3 fb[3], vec3 qb[3],

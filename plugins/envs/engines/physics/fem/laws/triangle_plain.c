@@ -121,7 +121,7 @@ double fem_triangle_energy(const fem_triangle_rest *r, const fem_triangle_law *t
 /* ---- the air ---- */
 
 typedef struct wind {
-    vec3 v, n;    /* velocity of the triangle; its normal, twice the area long */
+    vec3 v, n;    /* velocity of the triangle in the air; its normal, twice the area long */
     double s;     /* v . v */
     double eta;   /* n . v */
     double angle; /* asin of the cosine between v and n */
@@ -129,9 +129,9 @@ typedef struct wind {
     int still; /* no velocity or no area: no force */
 } wind;
 
-static wind wind_of(const vec3 q[3], const vec3 u[3])
+static wind wind_of(const vec3 air, const vec3 q[3], const vec3 u[3])
 {
-    wind w = {.v = v3_times(1.0 / 3, v3_plus(v3_plus(u[0], u[1]), u[2])),
+    wind w = {.v = v3_minus(v3_times(1.0 / 3, v3_plus(v3_plus(u[0], u[1]), u[2])), air),
               .n = v3_cross(v3_minus(q[1], q[0]), v3_minus(q[2], q[0]))};
     w.s = v3_dot(w.v, w.v);
     w.eta = v3_dot(w.n, w.v);
@@ -158,7 +158,7 @@ static double sign(double x)
 
 void fem_air_force(const fem_air_law *a, const vec3 q[3], const vec3 u[3], vec3 f[3])
 {
-    const wind w = wind_of(q, u);
+    const wind w = wind_of(a->wind, q, u);
     const vec3 push =
         v3_along(v3_times(-0.5 * a->drag * fabs(w.eta), w.v), -0.5 * a->lift * w.angle * w.s, w.n);
     for (int i = 0; i < 3; i++) {
@@ -169,7 +169,7 @@ void fem_air_force(const fem_air_law *a, const vec3 q[3], const vec3 u[3], vec3 
 void fem_air_vjp(const fem_air_law *a, const vec3 q[3], const vec3 u[3], const vec3 fb[3], vec3 qb[3],
                  vec3 ub[3], fem_air_law *bar)
 {
-    const wind w = wind_of(q, u);
+    const wind w = wind_of(a->wind, q, u);
     const vec3 b = v3_plus(v3_plus(fb[0], fb[1]), fb[2]);
     const double nb = v3_dot(w.n, b), vb = v3_dot(w.v, b), up = sign(w.eta);
     vec3 n_bar = v3_times(a->drag * up * vb, w.v), v_bar;
@@ -183,17 +183,18 @@ void fem_air_vjp(const fem_air_law *a, const vec3 q[3], const vec3 u[3], const v
     qb[0] = v3_times(-1, v3_plus(qb[1], qb[2]));
     ub[0] = ub[1] = ub[2] = v_bar;
     *bar = (fem_air_law){.drag = w.still ? 0 : -0.5 * fabs(w.eta) * vb,
-                         .lift = w.still ? 0 : -0.5 * w.angle * w.s * nb};
+                         .lift = w.still ? 0 : -0.5 * w.angle * w.s * nb,
+                         .wind = v3_times(-3, v_bar)};
 }
 
 void fem_air_jvp(const fem_air_law *a, const vec3 q[3], const vec3 u[3], const vec3 dq[3], const vec3 du[3],
                  const fem_air_law *dot, vec3 df[3])
 {
-    const wind w = wind_of(q, u);
+    const wind w = wind_of(a->wind, q, u);
     const vec3 e1 = v3_minus(q[1], q[0]), e2 = v3_minus(q[2], q[0]), d1 = v3_minus(dq[1], dq[0]),
                d2 = v3_minus(dq[2], dq[0]);
     const vec3 dn = v3_plus(v3_cross(d1, e2), v3_cross(e1, d2));
-    const vec3 dv = v3_times(1.0 / 3, v3_plus(v3_plus(du[0], du[1]), du[2]));
+    const vec3 dv = v3_minus(v3_times(1.0 / 3, v3_plus(v3_plus(du[0], du[1]), du[2])), dot->wind);
     const double deta = v3_dot(dn, w.v) + v3_dot(w.n, dv), ds = 2 * v3_dot(w.v, dv);
     const double dangle = v3_dot(w.by_n, dn) + v3_dot(w.by_v, dv);
     const double by_v = dot->drag * fabs(w.eta) + a->drag * sign(w.eta) * deta;
