@@ -28,6 +28,8 @@ def tetrahedra(x, y, z):
         for axis in order:
             at[axis] += 1
             corners.append(node(*at))
+        if order in ORDERS[:3]:  # as y goes down; the others have positive volume
+            corners[2], corners[3] = corners[3], corners[2]
         yield corners
 
 

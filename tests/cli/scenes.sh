@@ -317,7 +317,7 @@ soft '^shape' "shape = 'gaer': expected one of box, ball, gear, walker, mesh; di
 soft '^shape' "shape = walker needs a material with law = membrane" '0,/^shape/s/^shape.*/shape = walker/'
 soft '^.body' "[body finger] needs the key 'size'" '0,/^shape/s/^shape.*/shape = box/'
 soft '^material' "section [material fesh] is missing" 's/^material = flesh/material = fesh/'
-soft '^.region' "none of the 360 tetrahedra of [body finger] is in this region" 's/^group = 3/group = 4/'
+soft '^.region' "none of the 360 tetrahedra of [body finger] is in this region" 's/^group = spine/group = 4/'
 soft '^.hold' "none of the 132 vertices of [body finger] is in this part" 's/^box = -1 0.1499/box = -1 0.1599/'
 soft '^box = 1' "box is LOWER UPPER, three numbers each: 1 is above -1" 's/^box = -1 0.1499 -1 1/box = 1 0.1499 -1 -1/'
 soft '^.obstacle' "a body begins 0.00" 's/^radius = .*/radius = 0.03/'
@@ -331,6 +331,8 @@ soft '^.loss' "images show all vertices" 's/^compare.*/compare = image/'
 soft '' "the scene has no variables" 's/= variable.*start 1e5/= 1e5/; /^.control/,/^.target/{/^.target/!d}'
 soft '^segments' "segments and move belong to variables, and velocity is a number" 's/^.target/[drive tip]\nbox = -1 0 -1 1 0.0501 1\nvelocity = 1 0 0\nsegments = 2\n&/'
 soft '^.drive' "is held or driven already" 's/^.target/[drive top]\nbox = -1 0.1499 -1 1 1 1\nvelocity = 1 0 0\n&/'
+soft '^scale' "scale cannot be a variable: give a number (variables can be: gravity and wind of [scene]" 's/^scale = .*/scale = variable 0..1/'
+soft '^position = var' "position cannot be a variable: give a number (variables can be" '/^.camera/,$s/^position.*/position = variable 0..1/'
 body "finger.msh:147: tetrahedron 1 has no volume" '147s/.*/1 4 2 1 1 1 2 3 4/'
 body "finger.msh:12: a coordinate is 'nan', not a finite number" '12s/ [^ ]*/ nan/'
 body "finger.msh:147: node 999 does not exist" '147s/[0-9]*$/999/'
@@ -343,6 +345,33 @@ done > losses
 result $? "soft: a vertex without tetrahedra does not count"
 soft '^file' "the mesh has triangles only" "s|^file.*|file = $scenes/star.obj|"
 cp "$scenes/finger.msh" .
+# A mesh with a tetrahedron of negative volume counts as it is meant, with a warning.
+sed '147s/ \([0-9]*\) \([0-9]*\)$/ \2 \1/' finger.msh > turned.msh
+sed 's/^file.*/file = turned.msh/' "$scenes/finger.ini" > own.ini
+status 0 "a tetrahedron of negative volume" "$dshost" eval --env soft --set env.scene=own.ini --set env.duration=0.05 --x start
+grep '^loss' out > turned.txt && head -n 1 losses | cmp -s - turned.txt && grep -qF "turned.msh: 1 of 360 tetrahedra have a negative volume and are turned over, the first is number 1" err
+result $? "is turned over, with a line"
+# The same mesh as MSH 4.1: volumes and a surface with physical groups and names.
+awk 'FNR == NR { if ($1 == "$Nodes") { part = 1 } else if ($1 == "$Elements") { part = 2 } else if (part == 1 && NF == 4) {
+         n++; x[$1] = $2 " " $3 " " $4; if ($3 + 0 == 0) top[$1] = 1 }
+         else if (part == 2 && NF == 9) { m++; el[$4, ++count[$4]] = $1 " " $6 " " $7 " " $8 " " $9; split("6 7 8 9", c, " "); t = ""; k = 0
+             for (i = 1; i <= 4; i++) if ($c[i] in top) { t = t " " $c[i]; k++ }
+             if (k == 3) face[++faces] = t } next }
+     END { print "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n4\n2 7 \"top side\"\n3 1 \"muscle\"\n3 2 \"flesh\"\n3 3 \"spine\"\n$EndPhysicalNames"
+         print "$Entities\n1 0 1 3\n1 0 0 0 0\n5 -1 -1 -1 1 1 1 1 7 0"; for (g = 1; g <= 3; g++) print 100 + g, "-1 -1 -1 1 1 1 1", g, "1 5"
+         print "$EndEntities\n$Nodes\n1", n, 1, n "\n3 101 0", n; for (i = 1; i <= n; i++) print i; for (i = 1; i <= n; i++) print x[i]
+         print "$EndNodes\n$Elements\n4", m + faces, 1, m + faces "\n2 5 2", faces; for (i = 1; i <= faces; i++) print 9000 + i face[i]
+         for (g = 1; g <= 3; g++) { print "3", 100 + g, 4, count[g]; for (i = 1; i <= count[g]; i++) print el[g, i] }
+         print "$EndElements" }' finger.msh finger.msh > named.msh
+sed 's/^file.*/file = named.msh/; s/^box = -1 0.1499.*/group = top side/' "$scenes/finger.ini" > named.ini
+good "physical groups of MSH 4.1, by name" eval --env soft --set env.scene=named.ini --set env.duration=0.05 --x 5.1,2,2,1
+sed 's/^group = spine/group = 3/; s/^group = muscle/group = 1/' "$scenes/finger.ini" > finger.ini
+for f in finger named; do
+    "$dshost" eval --env soft --set env.scene=$f.ini --set env.duration=0.05 --x 5.1,2,2,1 2> err | awk '$1 == "loss" { printf "%.12f\n", $2 }'
+done | uniq | wc -l | grep -qx 1
+result $? "have the results of the groups of MSH 2.2"
+sed 's/^group = spine/group = spin/' named.ini > own.ini
+bad 3 "group = spin: the mesh names top side, muscle, flesh, spine" eval --env soft --set env.scene=own.ini
 good "gradients by weights and a modulus, in contact" eval --env soft --set env.scene=finger.ini --set env.duration=0.12 --x 5.1,2,2,1 --gradient --fd
 has "gradient agrees with differences in 4 of 4 components" "they agree with differences"
 has "spine.youngs_modulus [log10 Pa]" "variables have the names of the file"
@@ -604,6 +633,11 @@ result $? "time, picture"
 result $? "a long episode is estimated"
 sed 's/^count.*/count = 0/' new/mine.ini > zero.ini
 bad 3 "zero.ini:$(grep -n ^count zero.ini | cut -d: -f1): count = 0 is out of range" scene zero.ini
+good "a scene of cloth is known by its sections" scene "$scenes/drape.ini"
+has "drape.ini: a scene of cloth" "and opened with its environment"
+printf "[scene]\ninclude = %s\n" "$scenes/beam.ini" > more.ini
+"$dshost" scene more.ini --set env.duration=0.05 > out 2> err && grep -q "more.ini: a scene of soft" out
+result $? "also through what it includes"
 bad 2 "name the scene file" scene
 bad 2 "ends with .png" scene new/mine.ini -o mine.gif
 

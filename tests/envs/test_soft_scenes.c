@@ -168,6 +168,20 @@ static void products_agree(fake_env *e, double agree)
     free(r);
 }
 
+/* A scene file in which everything is a variable. */
+static void derivatives_of_files(void **state)
+{
+    const char *top = getenv("DS_TOP_SRC");
+    char scene[4096];
+    fake_env e;
+    snprintf(scene, sizeof scene, "scene=%s/tests/data/scenes/membranes.ini", top != NULL ? top : ".");
+    fake_env_open(&e, "envs/cloth", (const char *const[]){scene, NULL}, 0, 0);
+    assert_int_equal(e.info.n, 50);
+    derivative_agrees(&e, "membranes.ini", 1e-5);
+    products_agree(&e, 1e-5);
+    fake_env_close(&e);
+}
+
 static void derivatives(void **state)
 {
     for (int k = 0; k < SCENES; k++) {
@@ -554,6 +568,6 @@ static void refused(void **state)
                      "parameter contact: variable contact_kd is a logarithm");
 }
 
-RUN_TESTS(derivatives, beam_slices, ball_flies, no_control, sizes, starts_of_velocities, throws_are_drawn,
-          target_from_file, cloth_slides, jellyfish_swims_by_lift, scenes_of_throws, flat_sheet_has_gradients,
-          refused, defaults, throw_hits, broken_product)
+RUN_TESTS(derivatives, derivatives_of_files, beam_slices, ball_flies, no_control, sizes, starts_of_velocities,
+          throws_are_drawn, target_from_file, cloth_slides, jellyfish_swims_by_lift, scenes_of_throws,
+          flat_sheet_has_gradients, refused, defaults, throw_hits, broken_product)

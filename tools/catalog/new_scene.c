@@ -148,13 +148,12 @@ static void put_replaced(FILE *out, const char *line, const char *old, const cha
 /* The comments about the next commands. */
 static void put_head(FILE *out, const plan *p)
 {
-    const int usual = strcmp(p->env, "particles") == 0;
     fprintf(out,
-            "; Check and draw it: dshost scene %s.ini%s%s -o %s.png\n"
+            "; Check and draw it: dshost scene %s.ini -o %s.png\n"
             "; Optimize it: dshost run --env %s --set env.scene=%s.ini --opt racer --budget 50\n"
             "; Lengths are in m, y is up. Names of files are relative to this one. A ';' begins a comment.\n"
             "; docs/scenes.md lists all sections and keys; a wrong one is refused with its line.\n",
-            p->name, usual ? "" : " --env ", usual ? "" : p->env, p->name, p->env, p->name);
+            p->name, p->name, p->env, p->name);
 }
 
 /* A scene file with the new name in place of the example's; others as they are. */
@@ -236,9 +235,8 @@ int ds_new_scene(const char *name, const char *from, const char *out, ds_error *
     rc = rc != 0 ? rc : make_plan(p, from, e);
     rc = rc != 0 ? rc : write_all(p, scene, e);
     if (rc == 0) {
-        printf("%s: a scene of the environment %s; next: dshost scene %s%s%s -o %s.png\n", scene, p->env,
-               scene, strcmp(p->env, "particles") == 0 ? "" : " --env ",
-               strcmp(p->env, "particles") == 0 ? "" : p->env, p->name);
+        printf("%s: a scene of the environment %s; next: dshost scene %s -o %s.png\n", scene, p->env, scene,
+               p->name);
         rc = ds_stdout_done(e);
     }
     free(p);

@@ -52,6 +52,68 @@ static const char *const shape_names[] = {
     [DS_BODY_CYLINDER] = "cylinder", [DS_BODY_TORUS] = "torus",   [DS_BODY_BOX] = "box",
     [DS_BODY_MESH] = "mesh",         [DS_BODY_LINES] = "lines"};
 
+/* ---- the environment ---- */
+
+/* Sections and keys of the environments whose files are not the usual ones. What both have marks soft: the
+ * sections of cloth decide first. */
+static const char *const of_cloth[] = {"[cloth", "[recording", "[pan", "[anchor", NULL};
+static const char *const of_soft[] = {"[region",  "[hold",   "[drive",   "[force",    "[ground",
+                                      "[muscle",  "[marker", "[control", "[obstacle", "substeps",
+                                      "duration", "cells",   NULL};
+enum { PARTICLES, SOFT, CLOTH, MOST_INCLUDES = 8 };
+static const char *const env_names[] = {"particles", "soft", "cloth"};
+
+static int begins_with(const char *line, const char *const *words)
+{
+    for (; *words != NULL; words++) {
+        const size_t n = strlen(*words);
+        if (strncmp(line, *words, n) == 0 && strchr(line[0] == '[' ? " ]" : " =", line[n]) != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The path of an included file, which the line names relative to the file `path`. */
+static char *included(const char *path, const char *line)
+{
+    const char *value = strchr(line, '=') + 1, *slash = strrchr(path, '/');
+    value += strspn(value, " \t");
+    const int n = (int)strcspn(value, " \t;\r\n"),
+              folder = slash == NULL || *value == '/' ? 0 : (int)(slash - path) + 1;
+    char *out = NULL;
+    return asprintf(&out, "%.*s%.*s", folder, path, n, value) < 0 ? NULL : out;
+}
+
+/* Which environment a file is for, by its sections; of a file that cannot be read the usual one, which
+ * reports it. */
+static int env_of(const char *path, int includes)
+{
+    FILE *in = fopen(path, "rb");
+    char *line = NULL;
+    size_t room = 0;
+    int env = PARTICLES;
+    while (in != NULL && env != CLOTH && getline(&line, &room, in) > 0) {
+        const char *at = line + strspn(line, " \t\xEF\xBB\xBF");
+        if (begins_with(at, of_cloth)) {
+            env = CLOTH;
+        } else if (begins_with(at, of_soft)) {
+            env = SOFT;
+        } else if (begins_with(at, (const char *const[]){"include", NULL}) && strchr(at, '=') != NULL &&
+                   includes < MOST_INCLUDES) {
+            char *other = included(path, at);
+            const int its = other != NULL ? env_of(other, includes + 1) : PARTICLES;
+            env = its > env ? its : env;
+            free(other);
+        }
+    }
+    free(line);
+    if (in != NULL) {
+        fclose(in);
+    }
+    return env;
+}
+
 /* ---- measuring ---- */
 
 static int is_parameter(const ds_env_facts *env, const char *name)
@@ -337,7 +399,8 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, const
     static const char usage[] =
         "usage: dshost scene FILE.ini [OPTIONS]\nChecks a scene file: draws its start, target and tools, and "
         "measures what an episode costs.\n  -o, --out F.png      the picture\n  --env E              the "
-        "environment of the scene [particles]\n  --set env.K=V        set a parameter\n  --memory-mb M       "
+        "environment of the scene [by its sections]\n  --set env.K=V        set a parameter\n  --memory-mb M "
+        "      "
         " "
         "memory limit of the worker process, in MiB [8192]\n  --threads N          threads inside one "
         "evaluation\n  --json               print one JSON object\n  -h, --help           print this text\n"
@@ -376,7 +439,7 @@ static int command(int argc, char **argv, ds_error *e)
     rc = rc != 0 ? rc : add(&settings, "scene", f.file, e);
     rc = rc != 0 ? rc : ds_run_options_make(&settings, &options, e);
     if (rc == 0) {
-        f.env = options.env[0] != '\0' ? options.env : "particles";
+        f.env = options.env[0] != '\0' ? options.env : env_names[env_of(f.file, 0)];
         rc = find_out(&f, &settings, &options, e);
     }
     rc = rc != 0 ? rc : draw(&f, &q, e);

@@ -729,6 +729,10 @@ size_t scene_list(scene_file *f, const scene_section *s, const char *key, size_t
 {
     const entry *e = ask(f, s, key);
     size_t count = 0;
+    if (scene_varies(f, s, key)) {
+        refuse_variable(f, s, key);
+        return 0;
+    }
     const char *at = e ? e->value : "";
     for (skip_blanks(&at); *at != '\0'; skip_blanks(&at)) {
         double v;

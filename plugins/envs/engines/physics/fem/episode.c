@@ -389,7 +389,8 @@ static int lies_across(const fem_episode *e, size_t axis, const double *last)
 }
 
 /* The axis across the plane of the motion, or -1. Every law gives mirror images of its forces for mirror
- * images of a state, so only gravity, wind, the ground or a bent edge could push particles out of the plane. */
+ * images of a state, so only gravity, wind, the ground or a bent edge could push particles out of the
+ * plane. */
 static int axis_across(const fem_episode *e, const double *last)
 {
     const fem_model *m = e->model;

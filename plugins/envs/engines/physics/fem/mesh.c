@@ -34,6 +34,8 @@ void fem_mesh_free(fem_mesh *m)
     free(m->triangle);
     free(m->tet);
     free(m->group);
+    free(m->triangle_group);
+    free(m->named);
     *m = (fem_mesh){0};
 }
 

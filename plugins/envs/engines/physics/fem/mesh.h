@@ -14,12 +14,23 @@
 
 enum { FEM_MOST_POINTS = 1 << 20, FEM_MOST_ELEMENTS = 1 << 22 };
 
+/* A named group of a file: of tetrahedra (dimension 3) or of triangles (2). */
+enum { FEM_GROUP_NAME = 64 };
+typedef struct fem_group {
+    int32_t dimension, number;
+    char name[FEM_GROUP_NAME];
+} fem_group;
+
 typedef struct fem_mesh {
     size_t points, triangles, tets;
     double *point;      /* [points][3] */
     uint32_t *triangle; /* [triangles][3], counter-clockwise seen from outside or from +z */
     uint32_t *tet;      /* [tets][4], positive volume in the meshes of this file */
-    int32_t *group;     /* [tets] of a mesh that a file gives: its group there (read.h); else NULL */
+    /* Of a mesh that a file gives (read.h), else NULL and 0: the group of each tetrahedron and triangle, the
+     * names of groups, how many tetrahedra had a negative volume and the first of them. */
+    int32_t *group, *triangle_group;
+    fem_group *named;
+    size_t groups, turned, first_turned;
 } fem_mesh;
 
 /* Opens a mesh with arrays of zeros. */

@@ -4,8 +4,9 @@
  *
  * Polygons become fans of triangles. In a volume mesh points and lines are skipped; any other element that is
  * not a triangle or a tetrahedron is an error. Points without elements are kept. Tetrahedra of negative
- * volume are turned over. The group of a tetrahedron is its first tag in MSH 2.2 (the physical group), the
- * number of its volume in MSH 4.1, its first attribute in TetGen, 0 without one. Degenerate elements,
+ * volume are turned over and counted. The group of an element is its physical group in Gmsh files (the first
+ * one; in MSH 4.1 files without physical groups the number of its volume or surface), its first attribute in
+ * TetGen, 0 without one. Degenerate elements,
  * repeated vertices, numbers that are not finite and sizes beyond FEM_MOST_* are refused with one line:
  * file, line, what.
  *

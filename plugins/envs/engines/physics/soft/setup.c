@@ -15,6 +15,10 @@ enum { MOST_MUSCLES = 64, MOST_PHASES = 16 };
 static const char *const kinds[] = {"scene",  "material", "body",   "cloth",  "anchor",   "region",
                                     "hold",   "drive",    "force",  "ground", "obstacle", "control",
                                     "muscle", "marker",   "target", "loss",   "camera",   NULL};
+static const char can_vary[] =
+    "gravity and wind of [scene], constants, density and mass of [material], center, corner and velocity of "
+    "bodies, velocity of [drive], force of [force], offset, stiffness, damping and rest of [anchor], numbers "
+    "of [ground], position, sizes, contact and friction of [obstacle], weights of [control]";
 static const char *const frictions[] = {"box", "isotropic", "coulomb", NULL};
 static const char *const moves[] = {"x", "y", "z", "xy", "xz", "yz", "xyz", NULL};
 static const char *const compared[] = {"image", "points", "centre", NULL};
@@ -581,6 +585,7 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
     }
     setup->file = file;
     scene_kinds(file, kinds);
+    scene_variables(file, can_vary);
     ds_status status = scene_params_open(&setup->params, file, host, settings, keys, &setup->memory);
     if (status != DS_OK || scene_failed(file)) {
         return ds_host_fail(host, status != DS_OK ? status : DS_E_DATA, "%s",
@@ -598,7 +603,7 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
     s->unknown.seed = choices->seed;
     read_scene(&r);
     for (size_t i = 0; i < r.n_bodies; i++) {
-        free(r.bodies[i].group);
+        fem_mesh_free(&r.bodies[i].file);
     }
     if (scene_failed(file)) {
         return ds_host_fail(host, DS_E_DATA, "%s", scene_error(file));

@@ -325,14 +325,17 @@ static ds_status make_box(setup_reader *r, const scene_section *s, fem_mesh *mes
 static ds_status drop_unused(fem_mesh *mesh)
 {
     uint32_t *to = calloc(mesh->points + 1, sizeof *to), count = 0;
-    if (to == NULL) {
+    uint8_t *used = calloc(mesh->points + 1, 1);
+    if (to == NULL || used == NULL) {
+        free(to);
+        free(used);
         return DS_E_NOMEM;
     }
     for (size_t i = 0; i < 4 * mesh->tets; i++) {
-        to[mesh->tet[i]] = 1;
+        used[mesh->tet[i]] = 1;
     }
     for (size_t i = 0; i < mesh->points; i++) {
-        if (to[i]) {
+        if (used[i]) {
             memmove(mesh->point + 3 * (size_t)count, mesh->point + 3 * i, 3 * sizeof *mesh->point);
             to[i] = count++;
         }
@@ -340,9 +343,21 @@ static ds_status drop_unused(fem_mesh *mesh)
     for (size_t i = 0; i < 4 * mesh->tets; i++) {
         mesh->tet[i] = to[mesh->tet[i]];
     }
+    size_t faces = 0;
+    for (size_t t = 0; t < mesh->triangles; t++) {
+        const uint32_t *v = mesh->triangle + 3 * t;
+        if (used[v[0]] && used[v[1]] && used[v[2]]) {
+            mesh->triangle_group[faces] = mesh->triangle_group[t];
+            for (int k = 0; k < 3; k++) {
+                mesh->triangle[3 * faces + (size_t)k] = to[v[k]];
+            }
+            faces++;
+        }
+    }
+    mesh->triangles = faces;
     mesh->points = count;
-    mesh->triangles = 0; /* the surface follows from the tetrahedra */
     free(to);
+    free(used);
     return DS_OK;
 }
 
@@ -369,6 +384,12 @@ static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mes
     } else if (mesh->tets > MOST_TETS) {
         scene_fail(r->f, s, "file", "the mesh has %zu tetrahedra, more than %d: use a coarser one",
                    mesh->tets, MOST_TETS);
+    }
+    if (mesh->turned > 0 && !scene_failed(r->f)) {
+        ds_host_say(r->host, DS_LOG_WARNING,
+                    "%s: %zu of %zu tetrahedra have a negative volume and are turned over, the first is "
+                    "number %zu: is the mesh tangled?",
+                    path, mesh->turned, mesh->tets, mesh->first_turned + 1);
     }
     const ds_status status = drop_unused(mesh);
     for (size_t i = 0; i < 3 * mesh->points; i++) {
@@ -515,8 +536,19 @@ void setup_body(setup_reader *r, const scene_section *s)
     const ds_status made = make_mesh(r, s, shape, &mesh);
     r->soft->model.status = r->soft->model.status != DS_OK ? r->soft->model.status : made;
     if (!scene_failed(r->f) && made == DS_OK) {
-        b->group = mesh.group;
-        mesh.group = NULL;
+        b->file = (fem_mesh){.group = mesh.group,
+                             .triangle_group = mesh.triangle_group,
+                             .named = mesh.named,
+                             .groups = mesh.groups,
+                             .triangle = mesh.group != NULL ? mesh.triangle : NULL,
+                             .triangles = mesh.group != NULL ? mesh.triangles : 0};
+        if (mesh.group != NULL) { /* the surface follows from the tetrahedra */
+            mesh.triangle = NULL;
+            mesh.triangles = 0;
+        }
+        mesh.group = mesh.triangle_group = NULL;
+        mesh.named = NULL;
+        mesh.groups = 0;
         add_body(r, s, b, &mesh);
     }
     fem_mesh_free(&mesh);
@@ -541,6 +573,32 @@ body *setup_body_of(setup_reader *r, const scene_section *s, const char *name)
 
 /* ---- parts of bodies ---- */
 
+/* The group that key `group` names or numbers. */
+static void find_group(setup_reader *r, const scene_section *s, part *p)
+{
+    const char *word = scene_text(r->f, s, "group", "");
+    const fem_mesh *file = &p->of->file;
+    char all[300] = "";
+    size_t n = 0;
+    if (word[strspn(word, "-0123456789")] == '\0') {
+        p->number = (int32_t)scene_number(r->f, s, "group", -1e9, 1e9, 0);
+        return;
+    }
+    for (size_t i = 0; i < file->groups; i++) {
+        const fem_group *g = &file->named[i];
+        if (g->dimension >= 2 && strcmp(g->name, word) == 0) {
+            p->number = g->number;
+            p->surface = g->dimension == 2;
+            return;
+        }
+        if (g->dimension >= 2 && n < sizeof all) {
+            n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n > 0 ? ", " : "", g->name);
+        }
+    }
+    scene_fail(r->f, s, "group", "group = %.60s: the mesh names %s", word,
+               n > 0 ? all : "no groups of triangles or tetrahedra; give a number");
+}
+
 part setup_part(setup_reader *r, const scene_section *s)
 {
     part p = {.of = setup_body_of(r, s, NULL)};
@@ -548,7 +606,6 @@ part setup_part(setup_reader *r, const scene_section *s)
     p.box = scene_numbers(r->f, s, "box", 6, false, -1e9, 1e9, box);
     p.ball = scene_numbers(r->f, s, "sphere", 4, false, -1e9, 1e9, p.center);
     p.group = scene_has(r->f, s, "group");
-    p.number = (int32_t)scene_number(r->f, s, "group", -1e9, 1e9, 0);
     for (int d = 0; d < 3 && p.box && !scene_failed(r->f); d++) {
         p.low[d] = box[d];
         p.high[d] = box[3 + d];
@@ -560,9 +617,11 @@ part setup_part(setup_reader *r, const scene_section *s)
     if (p.ball && !scene_failed(r->f) && !(p.center[3] > 0)) {
         scene_fail(r->f, s, "sphere", "sphere is X Y Z RADIUS with a radius above 0");
     }
-    if (p.group && !scene_failed(r->f) && p.of->group == NULL) {
-        scene_fail(r->f, s, "group", "[body %s] has no groups: its shape is not a mesh file",
+    if (p.group && !scene_failed(r->f) && p.of->file.group == NULL) {
+        scene_fail(r->f, s, "group", "[%s] has no groups: its shape is not a mesh file of tetrahedra",
                    scene_name(p.of->section));
+    } else if (p.group && !scene_failed(r->f)) {
+        find_group(r, s, &p);
     }
     return p;
 }
@@ -592,7 +651,7 @@ static int holds_element(const setup_reader *r, const part *p, const uint32_t *v
 int setup_holds_tet(const setup_reader *r, const part *p, size_t t)
 {
     return t >= p->of->tet && t < p->of->tet + p->of->tets &&
-           (!p->group || p->of->group[t - p->of->tet] == p->number) &&
+           (!p->group || (!p->surface && p->of->file.group[t - p->of->tet] == p->number)) &&
            holds_element(r, p, r->soft->model.tet, 4, t);
 }
 
@@ -602,15 +661,20 @@ int setup_holds_triangle(const setup_reader *r, const part *p, size_t t)
            holds_element(r, p, r->soft->model.triangle, 3, t);
 }
 
-/* Marks the particles of a part; returns how many. Those of a group are the vertices of its tetrahedra. */
+/* Marks the particles of a part; returns how many. Those of a group are the vertices of its elements. */
 size_t setup_mark(setup_reader *r, const scene_section *s, const part *p, uint8_t *mark_of)
 {
     const fem_model *m = &r->soft->model;
     const body *b = p->of;
     size_t count = 0;
-    for (size_t t = b->tet; p->group && t < b->tet + b->tets; t++) {
-        for (int k = 0; b->group[t - b->tet] == p->number && k < 4; k++) {
+    for (size_t t = b->tet; p->group && !p->surface && t < b->tet + b->tets; t++) {
+        for (int k = 0; b->file.group[t - b->tet] == p->number && k < 4; k++) {
             mark_of[m->tet[4 * t + (size_t)k]] = 1;
+        }
+    }
+    for (size_t t = 0; p->surface && t < b->file.triangles; t++) {
+        for (int k = 0; b->file.triangle_group[t] == p->number && k < 3; k++) {
+            mark_of[b->particle + b->file.triangle[3 * t + (size_t)k]] = 1;
         }
     }
     for (size_t i = b->particle; i < b->particle + b->particles; i++) {

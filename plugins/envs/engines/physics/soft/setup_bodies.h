@@ -30,7 +30,7 @@ typedef struct body {
     double center[3];
     int turned;                                                 /* has a rotation */
     size_t particle, particles, tet, tets, triangle, triangles; /* its part of the model */
-    int32_t *group;                                             /* [tets], or NULL */
+    fem_mesh file; /* of a file: groups and their names, and its triangles with their vertices in the body */
 } body;
 
 /* Where a quantity that is a variable stands, to refuse it once the target is known. */
@@ -62,7 +62,7 @@ typedef struct setup_reader {
 /* Points inside a box or a ball, or tetrahedra of a group; of everything without these keys. */
 typedef struct part {
     body *of;
-    int box, ball, group;
+    int box, ball, group, surface;     /* surface: the group is one of triangles, which has vertices only */
     double low[3], high[3], center[4]; /* center and radius */
     int32_t number;
 } part;

@@ -56,8 +56,8 @@ typedef struct body_material {
     const double *share;
 } body_material;
 
-/* One number of fem_model and of fem_variation, or three adjacent ones, by their bytes from the start; each is
- * `scale` times its variable. */
+/* One number of fem_model and of fem_variation, or three adjacent ones, by their bytes from the start; each
+ * is `scale` times its variable. */
 typedef struct body_place {
     size_t in_model, in_variation, count;
     double scale;

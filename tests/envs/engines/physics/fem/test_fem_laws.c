@@ -458,7 +458,8 @@ static void ground_derivatives_match_differences(void **state)
 
 /* ---- the kernels ---- */
 
-/* All kinds of elements in one model, with one or two membranes: a bent cloth above a squeezed block that touches the ground. */
+/* All kinds of elements in one model, with one or two membranes: a bent cloth above a squeezed block that
+ * touches the ground. */
 static void mixed_model(fem_model *m, size_t sheets)
 {
     fem_mesh block, cloth;

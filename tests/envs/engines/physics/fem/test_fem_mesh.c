@@ -358,7 +358,23 @@ static void put_version_4(bytes *b)
     put_text(b, "$MeshFormat\n4.1 1 8\n");
     INTEGERS(b, 4, 1);
     put_text(b, "\n$EndMeshFormat\n$Entities\n");
-    INTEGERS(b, 8, 0, 0, 0, 10);
+    INTEGERS(b, 8, 1, 0, 1, 1);
+    for (size_t dimension = 0; dimension < 4; dimension++) { /* a point; a surface and a volume in groups */
+        const size_t numbers = dimension == 0 ? 3 : 6;
+        if (dimension == 1) {
+            continue;
+        }
+        INTEGERS(b, 4, 1);
+        for (size_t i = 0; i < numbers; i++) {
+            put(b, &corner[0][0], 8);
+        }
+        INTEGERS(b, 8, dimension == 0 ? 0 : 2);
+        if (dimension > 0) {
+            INTEGERS(b, 4, dimension == 3 ? 7 : -5, 9);
+            INTEGERS(b, 8, 1);
+            INTEGERS(b, 4, 1);
+        }
+    }
     put_text(b, "\n$EndEntities\n$Nodes\n");
     INTEGERS(b, 8, 2, 4, 5, 30);
     for (size_t block = 0; block < 2; block++) {
@@ -419,7 +435,8 @@ static void binary_files_become_meshes(void **state)
         }
         assert_true(m.points == 4 && m.triangles == 2 && m.tets == 1);
         assert_true(fabs(fem_mesh_area(&m) - 1) < 1e-15 && fabs(fem_mesh_volume(&m) - 1.0 / 6) < 1e-15);
-        assert_int_equal(m.group[0], i < 2 ? 7 : 1);
+        assert_int_equal(m.group[0], 7);
+        assert_int_equal(m.triangle_group[1], i < 2 ? 0 : 5);
         fem_mesh_free(&m);
         const size_t least = b.size - strlen("\n$EndElements\n");
         for (size_t size = 0; size <= least; size++) {

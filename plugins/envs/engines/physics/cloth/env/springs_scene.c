@@ -66,6 +66,7 @@ static void open_keys(opened *o, ds_param_reader *in, const char *const *kinds, 
         return;
     }
     scene_kinds(o->file, kinds);
+    scene_variables(o->file, "stiffness, velocity and size of [cloth]");
     for (const char *const *kind = kinds; *kind; kind++) {
         const scene_section *first = scene_next(o->file, NULL, *kind),
                             *second = first ? scene_next(o->file, first, *kind) : NULL;

@@ -5,7 +5,8 @@
  * - TetGen: points from a .node file, tetrahedra from its .ele file (H. Si, TetGen, ACM Trans. Math. Softw.
  *   41(2), 2015, and its manual, section "File formats"). Other attributes than the first of a tetrahedron,
  *   markers and the nodes of second order are ignored; the first index, 0 or 1, is that of the first point.
- * - Gmsh MSH 2.2 and 4.1, as text or binary (in either byte order): triangles and tetrahedra of first order.
+ * - Gmsh MSH 2.2 and 4.1, as text or binary (in either byte order): triangles and tetrahedra of first order,
+ *   physical groups with their names.
  *   Points and lines are ignored, other elements are an error. C. Geuzaine, J.-F. Remacle: Gmsh reference
  *   manual, section "MSH file format". Messages about binary numbers name the line of the last text before
  *   them. */
@@ -227,12 +228,19 @@ typedef struct tag {
     size_t line;
 } tag;
 
+/* The first physical group of a surface or a volume. */
+typedef struct grouped_entity {
+    int32_t dimension, number, group;
+} grouped_entity;
+
 typedef struct gmsh {
     reader r;
     int version;         /* 2 or 4; 0: not yet known */
     int binary, swapped; /* numbers are binary; in the other byte order */
     tag *tags;
     size_t count, room;
+    grouped_entity *entities; /* those with a group */
+    size_t grouped, entity_room;
 } gmsh;
 
 static int compare_tags(const void *left, const void *right)
@@ -505,20 +513,150 @@ static int read_elements_2(gmsh *g)
     return 1;
 }
 
+/* ---- groups ---- */
+
+static void *one_more(gmsh *g, void *array, size_t have, size_t *room, size_t bytes)
+{
+    if (have < *room) {
+        return array;
+    }
+    void *larger = realloc(array, (*room ? 2 * *room : 64) * bytes);
+    if (!larger) {
+        reader_fail(&g->r, "no memory");
+        g->r.status = 2;
+    }
+    *room = larger ? (*room ? 2 * *room : 64) : *room;
+    return larger;
+}
+
+/* `dimension number "name"` in each line, text also in binary files. */
+static int read_names(gmsh *g)
+{
+    fem_mesh *m = &g->r.mesh;
+    int64_t count, dimension, number;
+    size_t room = 0;
+    if (!reader_integer(&g->r, 1, "the number of names", 0, FEM_MOST_ELEMENTS, &count)) {
+        return 0;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (!(reader_integer(&g->r, 1, "a dimension", 0, 3, &dimension) &&
+              reader_integer(&g->r, 0, "the number of a group", INT32_MIN, INT32_MAX, &number))) {
+            return 0;
+        }
+        const char *from = memchr(g->r.at, '"', (size_t)(g->r.end - g->r.at));
+        const char *to = from ? memchr(from + 1, '"', (size_t)(g->r.end - from - 1)) : NULL;
+        if (!to || memchr(g->r.at, '\n', (size_t)(to - g->r.at)) || to - from > FEM_GROUP_NAME) {
+            return reader_fail(&g->r, "group %lld needs a name in quotes of at most %d bytes",
+                               (long long)number, FEM_GROUP_NAME - 1);
+        }
+        fem_group *larger = one_more(g, m->named, m->groups, &room, sizeof *larger);
+        if (!larger) {
+            return 0;
+        }
+        m->named = larger;
+        fem_group *to_fill = &m->named[m->groups++];
+        *to_fill = (fem_group){(int32_t)dimension, (int32_t)number, ""};
+        memcpy(to_fill->name, from + 1, (size_t)(to - from - 1));
+        g->r.at = to + 1;
+    }
+    return 1;
+}
+
+/* The groups of one surface or volume. */
+static int read_entity(gmsh *g, int dimension)
+{
+    int64_t number, groups, group = 0, sides;
+    double ignored;
+    if (!read_integer(g, INT, "the number of an entity", INT32_MIN, INT32_MAX, &number)) {
+        return 0;
+    }
+    for (int i = 0; i < (dimension == 0 ? 3 : 6); i++) {
+        if (!read_number(g, "a coordinate", &ignored)) {
+            return 0;
+        }
+    }
+    if (!read_count(g, "the number of groups", &groups)) {
+        return 0;
+    }
+    for (int64_t i = groups; i-- > 0;) {
+        int64_t value;
+        if (!read_integer(g, INT, "a group", INT32_MIN + 1, INT32_MAX, &value)) {
+            return 0;
+        }
+        group = i + 1 == groups ? value : group; /* the first; negative: turned round */
+    }
+    if (dimension > 0 &&
+        !(read_count(g, "the number of sides", &sides) && skip_integers(g, (int)sides, INT, "a side"))) {
+        return 0;
+    }
+    if (dimension < 2 || groups == 0) {
+        return 1;
+    }
+    grouped_entity *larger = one_more(g, g->entities, g->grouped, &g->entity_room, sizeof *larger);
+    if (!larger) {
+        return 0;
+    }
+    g->entities = larger;
+    g->entities[g->grouped++] =
+        (grouped_entity){dimension, (int32_t)number, (int32_t)(group < 0 ? -group : group)};
+    return 1;
+}
+
+static int compare_entities(const void *left, const void *right)
+{
+    const grouped_entity *a = left, *b = right;
+    const int by_dimension = (a->dimension > b->dimension) - (a->dimension < b->dimension);
+    return by_dimension ? by_dimension : (a->number > b->number) - (a->number < b->number);
+}
+
+static int read_entities(gmsh *g)
+{
+    int64_t count[4];
+    if (g->version != 4) {
+        return reader_fail(&g->r, "$Entities belongs to version 4.1");
+    }
+    for (int d = 0; d < 4; d++) {
+        if (!(d == 0 ? read_first_count(g, "a number of entities", &count[d])
+                     : read_count(g, "a number of entities", &count[d]))) {
+            return 0;
+        }
+    }
+    for (int d = 0; d < 4; d++) {
+        for (int64_t i = 0; i < count[d]; i++) {
+            if (!read_entity(g, d)) {
+                return 0;
+            }
+        }
+    }
+    if (g->grouped > 1) {
+        qsort(g->entities, g->grouped, sizeof *g->entities, compare_entities);
+    }
+    return 1;
+}
+
+/* Without any groups the number of the entity. */
+static int32_t group_of(const gmsh *g, int64_t dimension, int64_t number)
+{
+    const grouped_entity key = {(int32_t)dimension, (int32_t)number, 0};
+    const grouped_entity *found =
+        g->grouped ? bsearch(&key, g->entities, g->grouped, sizeof key, compare_entities) : NULL;
+    return found ? found->group : g->grouped > 0 ? 0 : (int32_t)number;
+}
+
 static int read_elements_4(gmsh *g)
 {
-    int64_t blocks, count, type, entity;
+    int64_t blocks, count, type, dimension, entity;
     if (!(read_first_count(g, "the number of blocks", &blocks) &&
           skip_integers(g, 3, wide(g), "a number of elements"))) {
         return 0;
     }
     for (int64_t b = 0; b < blocks; b++) {
-        if (!(skip_integers(g, 1, INT, "the dimension of an entity") &&
+        if (!(read_integer(g, INT, "the dimension of an entity", 0, 3, &dimension) &&
               read_integer(g, INT, "the number of an entity", INT32_MIN, INT32_MAX, &entity) &&
               read_type(g, &type) && read_count(g, "the number of elements", &count))) {
             return 0;
         }
-        g->r.group = (int32_t)entity;
+        g->r.group = group_of(g, dimension, entity);
         for (int64_t i = 0; i < count; i++) {
             if (!(skip_integers(g, 1, wide(g), "the tag of an element") && read_element(g, type))) {
                 return 0;
@@ -584,22 +722,26 @@ static int read_section(gmsh *g, const char *name)
 {
     char word[WORD];
     const int format = strcmp(name, "$MeshFormat") == 0, nodes = strcmp(name, "$Nodes") == 0,
-              elements = strcmp(name, "$Elements") == 0;
+              elements = strcmp(name, "$Elements") == 0, names = strcmp(name, "$PhysicalNames") == 0,
+              entities = strcmp(name, "$Entities") == 0;
     if (format && g->version != 0) {
         return reader_fail(&g->r, "a second section %s", name);
     }
     if (!format && g->version == 0) {
         return reader_fail(&g->r, "'%s' found, $MeshFormat expected", name);
     }
-    if (!format && !nodes && !elements) {
+    if (!format && !nodes && !elements && !names && !entities) {
         return name[0] == '$' ? skip_section(g, name) : reader_fail(&g->r, "'%s' between sections", name);
     }
-    if ((nodes || elements) && (nodes ? g->count : g->r.mesh.triangles + g->r.mesh.tets) > 0) {
+    if ((nodes && g->count > 0) || (elements && g->r.mesh.triangles + g->r.mesh.tets > 0) ||
+        (names && g->r.mesh.groups > 0) || (entities && g->grouped > 0)) {
         return reader_fail(&g->r, "a second section %s", name);
     }
-    const int good = format  ? read_format(g)
-                     : nodes ? (g->version == 2 ? read_nodes_2(g) : read_nodes_4(g)) && sort_tags(g)
-                             : (g->version == 2 ? read_elements_2(g) : read_elements_4(g));
+    const int good = format     ? read_format(g)
+                     : names    ? read_names(g)
+                     : entities ? read_entities(g)
+                     : nodes    ? (g->version == 2 ? read_nodes_2(g) : read_nodes_4(g)) && sort_tags(g)
+                                : (g->version == 2 ? read_elements_2(g) : read_elements_4(g));
     if (!good) {
         return 0;
     }
@@ -616,6 +758,7 @@ int fem_parse_gmsh(fem_mesh *m, const char *text, size_t size, const char *name,
     while (reader_word(&g.r, 1, word) && read_section(&g, word)) {
     }
     free(g.tags);
+    free(g.entities);
     return reader_finish(&g.r, m);
 }
 

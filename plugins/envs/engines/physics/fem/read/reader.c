@@ -193,6 +193,12 @@ static int add_element(reader *r, const uint32_t *v, size_t n, uint32_t **array,
 int reader_add_triangle(reader *r, const uint32_t v[3])
 {
     fem_mesh *m = &r->mesh;
+    int32_t *larger = grown(r, m->triangle_group, m->triangles, r->triangle_room, sizeof *larger);
+    if (!larger) {
+        return 0;
+    }
+    m->triangle_group = larger;
+    m->triangle_group[m->triangles] = r->group;
     return add_element(r, v, 3, &m->triangle, &r->triangle_line, &m->triangles, &r->triangle_room);
 }
 
@@ -244,6 +250,7 @@ static int check_triangles(reader *r)
             return 0;
         }
         if (!line && fem_rest_triangle(corner(m, v[0]), corner(m, v[1]), corner(m, v[2]), inverse) > 0) {
+            m->triangle_group[kept] = m->triangle_group[t];
             memmove(m->triangle + 3 * kept++, v, 3 * sizeof *v);
         } else if (!r->loose) {
             return reader_fail(r, "triangle %zu has no area", t + 1);
@@ -260,6 +267,13 @@ static int check_tets(reader *r)
         if (!check_vertices(r, m->tet + 4 * t, 4, r->tet_line[t])) {
             return 0;
         }
+    }
+    for (size_t t = m->tets; t-- > 0;) {
+        const uint32_t *v = m->tet + 4 * t;
+        const int turned =
+            fem_tet_volume(corner(m, v[0]), corner(m, v[1]), corner(m, v[2]), corner(m, v[3])) < 0;
+        m->turned += turned ? 1 : 0;
+        m->first_turned = turned ? t : m->first_turned;
     }
     fem_mesh_orient(m);
     for (size_t t = 0; t < m->tets; t++) {

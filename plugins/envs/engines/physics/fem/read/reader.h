@@ -17,7 +17,7 @@ typedef struct reader {
     /* The mesh, and the lines of its elements. */
     fem_mesh mesh;
     size_t *triangle_line, *tet_line;
-    int32_t group; /* of the next tetrahedra */
+    int32_t group; /* of the next elements */
     size_t point_room, triangle_room, tet_room;
 } reader;
 
