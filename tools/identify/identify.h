@@ -283,6 +283,20 @@ typedef struct ds_identify_result {
     uint64_t evaluations, check_evaluations, certificate_evaluations;
 } ds_identify_result;
 
+/* What a recording measured and its simulation: a signal, or metrics recorded_NAME and NAME of an environment
+ * that reads the file itself. */
+typedef struct ds_identify_pair {
+    char name[DS_IDENTIFY_NAME];
+    uint64_t rows;
+    double step;                  /* s between rows; 0 = not known */
+    double *recorded, *simulated; /* one allocation, at `recorded` */
+} ds_identify_pair;
+
+/* All pairs of a recording, simulated at last_x, the inputs of its last residuals; at most
+ * DS_IDENTIFY_SIGNALS. */
+int ds_identify_pairs(const ds_identify_recording *r, ds_identify_pair *pair, size_t *count, ds_error *e);
+void ds_identify_pairs_clear(ds_identify_pair *pair, size_t *count);
+
 /* Before the search: suspicious data as warnings; rank at random points. */
 int ds_identify_look(ds_identify_problem *p, ds_error *e);
 int ds_identify_check(ds_identify_problem *p, ds_identify_result *r, ds_error *e);

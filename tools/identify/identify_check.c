@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identify_check.c - what is suspicious about recordings, one line each, before the search: gaps, constant
- * and saturated columns, outliers, little motion; and for signals, compared with simulations: units, swapped
- * columns, shifted time. */
+ * and saturated columns, outliers, little motion; and compared with simulations: units, swapped columns, shifted
+ * time. */
 #include "config.h"
 
 #include "identify/identify.h"
@@ -115,22 +115,22 @@ static int look_at_file(ds_identify_case *c, const ds_identify_recording *r, ds_
     return rc;
 }
 
-/* ---- signals compared with simulations ---- */
+/* ---- compared with simulations ---- */
 
-/* What simulations at the start and at random points say about one signal and one column. */
+/* What simulations at the start and at random points say about one recorded series. */
 typedef struct likeness {
-    double own, other; /* largest correlation with its own column, with another one */
-    uint64_t other_at;
-    double ratio;     /* median of recorded by simulated deviation */
-    double lag, best; /* samples by which the recording should move, and the correlation there */
+    char name[DS_IDENTIFY_NAME];
+    double own, other; /* largest correlation with its own simulation, with another one's */
+    size_t other_at;
+    double ratio[SIMULATIONS]; /* of recorded by simulated deviation */
+    double lag, best;          /* samples by which the recording should move, and the correlation there */
 } likeness;
 
-static double correlation(const double *a, uint64_t a_stride, const double *b, uint64_t b_stride,
-                          uint64_t rows)
+static double correlation(const double *a, const double *b, uint64_t rows)
 {
     double sa = 0, sb = 0, aa = 0, bb = 0, ab = 0, n = 0;
     for (uint64_t i = 0; i < rows; i++) {
-        const double x = a[i * a_stride], y = b[i * b_stride];
+        const double x = a[i], y = b[i];
         if (!isnan(x) && !isnan(y)) {
             sa += x, sb += y, aa += x * x, bb += y * y, ab += x * y, n++;
         }
@@ -145,102 +145,130 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Residual + recorded = what was simulated. */
-static int look_at_signals(ds_identify_problem *p, const ds_identify_recording *r, uint64_t at, ds_error *e)
+/* Compares the series of a recording with one simulation, number k. */
+static void compare(likeness *found, const ds_identify_pair *pair, size_t pairs, uint64_t fitted, size_t k)
 {
-    const uint64_t rows = r->fitted, columns = r->data.columns;
-    double *u = malloc((p->n + p->m + rows) * sizeof *u), loss;
+    for (size_t q = 0; q < pairs; q++) {
+        likeness *f = &found[q];
+        const uint64_t rows = pair[q].rows < fitted ? pair[q].rows : fitted;
+        memcpy(f->name, pair[q].name, sizeof f->name);
+        for (size_t other = 0; other < pairs; other++) {
+            const double like = correlation(pair[q].simulated, pair[other].recorded, rows);
+            if (other == q) {
+                f->own = fmax(f->own, like);
+            } else if (like > f->other) {
+                f->other = like;
+                f->other_at = other;
+            }
+        }
+        for (uint64_t lag = 1; lag < rows / 4; lag++) {
+            const double later = correlation(pair[q].simulated, pair[q].recorded + lag, rows - lag);
+            const double earlier = correlation(pair[q].simulated + lag, pair[q].recorded, rows - lag);
+            if (later > f->best || earlier > f->best) {
+                f->best = fmax(later, earlier);
+                f->lag = later > earlier ? (double)lag : -(double)lag;
+            }
+        }
+        const ds_recorded_facts a = ds_recorded_look(pair[q].simulated, rows, 1),
+                                b = ds_recorded_look(pair[q].recorded, rows, 1);
+        f->ratio[k] = a.deviation > 0 ? b.deviation / a.deviation : 1;
+    }
+}
+
+static int warn_units(ds_identify_case *c, const ds_identify_recording *r, const likeness *f, double middle,
+                      ds_error *e)
+{
+    static const struct {
+        double factor;
+        const char *words;
+    } unit[] = {{180 / 3.14159265358979, "degrees instead of rad"},
+                {1000, "mm, ms or g instead of the unit"},
+                {0.001, "km or kilo instead of the unit"},
+                {100, "cm or percent instead of the unit"},
+                {3.14159265358979 / 180, "rad instead of degrees"}};
+    size_t near = 0;
+    char where[DS_IDENTIFY_NAME + 40] = "column_scale in [env]";
+    for (size_t k = 1; k < sizeof unit / sizeof *unit; k++) {
+        near = fabs(log(middle / unit[k].factor)) < fabs(log(middle / unit[near].factor)) ? k : near;
+    }
+    if (r->signals > 0) {
+        snprintf(where, sizeof where, "scale in [signal %.97s]", f->name);
+    }
+    return ds_identify_warn(
+        c, e, "%s: signal %s is %.3g times as large as in simulations: are its units %s? Set %s", r->name,
+        f->name, middle, unit[near].words, where);
+}
+
+static int warn_time(ds_identify_case *c, const ds_identify_recording *r, const likeness *f, ds_error *e)
+{
+    char or_find[DS_IDENTIFY_NAME + 40] = "";
+    if (r->signals > 0) {
+        snprintf(or_find, sizeof or_find, ", or find %.97s.delay", f->name);
+    }
+    return ds_identify_warn(c, e,
+                            "%s: signal %s fits best when it is moved by %.4g samples: is the time shifted? "
+                            "Set first_row%s",
+                            r->name, f->name, -f->lag, or_find);
+}
+
+/* A gain or a delay among the parameters explains what is judged here. */
+static int judge(ds_identify_case *c, const ds_identify_recording *r, likeness *found, size_t pairs,
+                 size_t count, ds_error *e)
+{
+    int rc = 0;
+    for (size_t q = 0; rc == 0 && count > 0 && q < pairs; q++) {
+        likeness *f = &found[q];
+        qsort(f->ratio, count, sizeof *f->ratio, ascending);
+        const double middle = f->ratio[count / 2];
+        const uint64_t gain = r->env->info.n + 3 * q, delay = gain + 2;
+        const int sized = r->signals == 0 || r->parameter[gain] < 0,
+                  timed = r->signals == 0 || r->parameter[delay] < 0;
+        if (sized && (middle > 20 || middle < 0.05)) {
+            rc = warn_units(c, r, f, middle, e);
+        }
+        if (rc == 0 && f->own < 0.6 && f->other > 0.9) {
+            rc = ds_identify_warn(c, e,
+                                  "%s: column of signal %s looks like signal %s: are the columns swapped?",
+                                  r->name, found[f->other_at].name, f->name);
+        } else if (rc == 0 && timed && f->own < 0.8 && f->best > 0.97) {
+            rc = warn_time(c, r, f, e);
+        }
+    }
+    return rc;
+}
+
+static int look_at_simulations(ds_identify_problem *p, const ds_identify_recording *r, ds_error *e)
+{
+    double *u = malloc((p->n + p->m) * sizeof *u), loss;
     likeness found[DS_IDENTIFY_SIGNALS];
-    double ratio[DS_IDENTIFY_SIGNALS][SIMULATIONS];
-    size_t count = 0;
+    ds_identify_pair pair[DS_IDENTIFY_SIGNALS];
+    size_t count = 0, pairs = 1, most = 0;
     int rc = u == NULL ? ds_no_memory(e) : 0;
-    double *res = u != NULL ? u + p->n : NULL, *made = u != NULL ? res + p->m : NULL;
     memset(found, 0, sizeof found);
-    for (int k = 0; rc == 0 && k < SIMULATIONS; k++) {
+    for (int k = 0; rc == 0 && pairs > 0 && k < SIMULATIONS; k++) {
         ds_random random = ds_random_open(p->c->run.seed, "likeness", (uint64_t)k);
         for (size_t i = 0; i < p->n; i++) {
             u[i] =
                 k == 0 ? p->start[i] : p->lower[i] + (p->upper[i] - p->lower[i]) * ds_random_uniform(&random);
         }
-        rc = ds_identify_residuals(p, 1, u, res, &loss, e);
+        rc = ds_identify_residuals(p, 1, u, u + p->n, &loss, e);
         if (rc != 0 || !isfinite(loss)) {
             continue;
         }
-        for (uint64_t q = 0; q < r->signals; q++) {
-            const double weight = r->weight[q] > 0 ? r->weight[q] : 1;
-            likeness *f = &found[q];
-            for (uint64_t i = 0; i < rows; i++) {
-                const double recorded = r->data.value[i * columns + q];
-                made[i] = isnan(recorded) ? (double)NAN : res[at + i * r->width + q] / weight + recorded;
-            }
-            for (uint64_t other = 0; other < r->signals; other++) {
-                const double same = correlation(made, 1, r->data.value + other, columns, rows);
-                if (other == q) {
-                    f->own = fmax(f->own, same);
-                } else if (same > f->other) {
-                    f->other = same;
-                    f->other_at = other;
-                }
-            }
-            for (uint64_t lag = 1; lag < rows / 4; lag++) {
-                const double later =
-                    correlation(made, 1, r->data.value + lag * columns + q, columns, rows - lag);
-                const double earlier = correlation(made + lag, 1, r->data.value + q, columns, rows - lag);
-                if (later > f->best || earlier > f->best) {
-                    f->best = fmax(later, earlier);
-                    f->lag = later > earlier ? (double)lag : -(double)lag;
-                }
-            }
-            const ds_recorded_facts a = ds_recorded_look(made, rows, 1),
-                                    b = ds_recorded_look(r->data.value + q, rows, columns);
-            ratio[q][count] = a.deviation > 0 ? b.deviation / a.deviation : 1;
+        rc = ds_identify_pairs(r, pair, &pairs, e);
+        if (rc == 0) {
+            compare(found, pair, pairs, r->fitted, count++);
+            most = pairs;
         }
-        count++;
-    }
-    for (uint64_t q = 0; rc == 0 && count > 0 && q < r->signals; q++) {
-        static const struct {
-            double factor;
-            const char *words;
-        } unit[] = {{180 / 3.14159265358979, "degrees instead of rad"},
-                    {1000, "mm, ms or g instead of the unit"},
-                    {0.001, "km or kilo instead of the unit"},
-                    {100, "cm or percent instead of the unit"},
-                    {3.14159265358979 / 180, "rad instead of degrees"}};
-        const likeness *f = &found[q];
-        qsort(ratio[q], count, sizeof **ratio, ascending);
-        const double middle = ratio[q][count / 2];
-        /* A column of its own offset or gain among the parameters may have any size. */
-        const uint64_t gain = r->env->info.n + 3 * q, delay = gain + 2;
-        if (r->parameter[gain] < 0 && (middle > 20 || middle < 0.05)) {
-            size_t near = 0;
-            for (size_t k = 1; k < sizeof unit / sizeof *unit; k++) {
-                near = fabs(log(middle / unit[k].factor)) < fabs(log(middle / unit[near].factor)) ? k : near;
-            }
-            rc = ds_identify_warn(
-                p->c, e,
-                "%s: signal %s is %.3g times as large as in simulations: are its units %s? Set scale "
-                "in [signal %s]",
-                r->name, r->element[q].name, middle, unit[near].words, r->element[q].name);
-        }
-        if (rc == 0 && f->own < 0.6 && f->other > 0.9) {
-            rc = ds_identify_warn(p->c, e,
-                                  "%s: column of signal %s looks like signal %s: are the columns swapped?",
-                                  r->name, r->element[f->other_at].name, r->element[q].name);
-        } else if (rc == 0 && r->parameter[delay] < 0 && f->own < 0.8 && f->best > 0.97) {
-            rc = ds_identify_warn(
-                p->c, e,
-                "%s: signal %s fits best when it is moved by %.4g samples: is the time shifted? Set "
-                "first_row, or find %s.delay",
-                r->name, r->element[q].name, -f->lag, r->element[q].name);
-        }
+        ds_identify_pairs_clear(pair, &pairs);
+        pairs = most;
     }
     free(u);
-    return rc;
+    return rc != 0 ? rc : judge(p->c, r, found, most, count, e);
 }
 
 int ds_identify_look(ds_identify_problem *p, ds_error *e)
 {
-    uint64_t at = 0;
     int rc = 0;
     ds_identify_window(p, ds_identify_fitted(p));
     for (size_t k = 0; rc == 0 && k < p->recordings; k++) {
@@ -248,8 +276,8 @@ int ds_identify_look(ds_identify_problem *p, ds_error *e)
         for (uint64_t q = 0; rc == 0 && q < r->signals; q++) {
             rc = look(p->c, r, r->element[q].name, r->data.value + q, r->rows, r->data.columns, e);
         }
-        rc = rc != 0 ? rc : r->signals > 0 ? look_at_signals(p, r, at, e) : look_at_file(p->c, r, e);
-        at += r->m;
+        rc = rc != 0 || r->signals > 0 ? rc : look_at_file(p->c, r, e);
+        rc = rc != 0 || (r->signals == 0 && r->file == NULL) ? rc : look_at_simulations(p, r, e);
     }
     for (size_t i = 0; rc == 0 && i < p->n; i++) {
         const ds_identify_parameter *x = &p->c->parameter[p->parameter[i]];

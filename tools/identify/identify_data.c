@@ -239,14 +239,17 @@ static int read_npz(const char *path, uint64_t first, uint64_t rows, ds_recorded
 {
     ds_npz_reader *r = NULL;
     ds_array a[DS_RECORDED_COLUMNS];
-    size_t count = 0;
+    size_t count = 0, out = 0;
+    char left[200] = "";
     int rc = ds_npz_read(path, BYTES_MOST, &r, e);
     const size_t members = rc == 0 ? ds_npz_count(r) : 0;
     for (size_t i = 0; rc == 0 && i < members && count < DS_RECORDED_COLUMNS; i++) {
         ds_error why = {0, ""};
         rc = ds_npz_array_gaps(r, ds_npz_name(r, i), &a[count], &why);
         if (rc != 0) {
-            ds_log(DS_LOG_WARNING, NULL, "%s; left out", why.text);
+            out += (size_t)snprintf(left + out, sizeof left - out, "%s%.40s", out > 0 ? ", " : "",
+                                    ds_npz_name(r, i));
+            out = out < sizeof left - 1 ? out : sizeof left - 1;
             rc = rc == DS_EXIT_MEMORY ? ds_no_memory(e) : 0;
             continue;
         }
@@ -257,6 +260,9 @@ static int read_npz(const char *path, uint64_t first, uint64_t rows, ds_recorded
             ds_array_free(&a[count]);
             rc = added < 0 ? ds_no_memory(e) : 0;
         }
+    }
+    if (rc == 0 && out > 0) {
+        ds_log(DS_LOG_INFO, NULL, "%.200s: left out, as no numbers of a type that is read: %s", path, left);
     }
     rc = rc != 0 ? rc : fill_rows(t, a, count, count > 0 ? a[0].shape[0] : 0, first, rows, e);
     for (size_t k = 0; k < count; k++) {

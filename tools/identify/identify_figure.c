@@ -7,7 +7,6 @@
 
 #include "page/page.h"
 #include "plot/plot_lines.h"
-#include "snapshot/episode_scene.h"
 #include "store/run_folder.h"
 
 #include <math.h>
@@ -16,22 +15,13 @@
 #include <string.h>
 
 static const uint32_t colours[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7};
-static const char prefix[] = "recorded_";
-
-enum { PAIRS = DS_IDENTIFY_SIGNALS };
-
-/* A recorded series and its simulation; time of sample 0 and step. */
-typedef struct pair {
-    char name[DS_IDENTIFY_NAME];
-    uint64_t rows;
-    double *x, *recorded, *simulated;
-} pair;
 
 typedef struct figure {
     const ds_identify_recording *q;
-    pair pair[PAIRS];
+    ds_identify_pair pair[DS_IDENTIFY_SIGNALS];
     size_t pairs;
-    double *x, *residual; /* rows; columns x rows */
+    double *times[DS_IDENTIFY_SIGNALS]; /* of the pairs */
+    double *x, *residual;               /* rows; columns x rows */
     uint64_t columns;
     double low, high; /* of x */
 } figure;
@@ -48,73 +38,19 @@ static int is_timed(const ds_identify_recording *q)
     return q->signals > 0 || q->dt > 0;
 }
 
-static pair *add_pair(figure *f, const char *name, uint64_t rows)
+static int add_pairs(figure *f, ds_error *e)
 {
-    pair *p = &f->pair[f->pairs];
-    snprintf(p->name, sizeof p->name, "%s", name);
-    p->rows = rows;
-    p->x = calloc(3 * rows, sizeof *p->x);
-    if (p->x == NULL) {
-        return NULL;
-    }
-    p->recorded = p->x + rows;
-    p->simulated = p->recorded + rows;
-    f->pairs++;
-    return p;
-}
-
-/* Residual + recorded = simulated, with gain and offset. */
-static int add_signals(figure *f, ds_error *e)
-{
-    const ds_identify_recording *q = f->q;
-    for (uint64_t s = 0; s < q->signals; s++) {
-        pair *p = add_pair(f, q->element[s].name, q->rows);
-        if (p == NULL) {
-            return ds_no_memory(e);
-        }
-        for (uint64_t i = 0; i < q->rows; i++) {
-            p->x[i] = time_of(q, i);
-            p->recorded[i] = q->data.value[i * q->data.columns + s];
-            p->simulated[i] = p->recorded[i] + q->last_r[i * q->width + s];
+    int rc = ds_identify_pairs(f->q, f->pair, &f->pairs, e);
+    for (size_t k = 0; rc == 0 && k < f->pairs; k++) {
+        const ds_identify_pair *p = &f->pair[k];
+        f->times[k] = calloc(p->rows + 1, sizeof *f->times[k]);
+        rc = f->times[k] == NULL ? ds_no_memory(e) : 0;
+        for (uint64_t i = 0; rc == 0 && i < p->rows; i++) {
+            f->times[k][i] = f->q->signals > 0 ? time_of(f->q, i)
+                             : p->step > 0     ? p->step * (double)i
+                                               : (double)i;
         }
     }
-    return 0;
-}
-
-static const ds_snapshot_metric *find(const ds_snapshot *s, const char *name)
-{
-    for (uint64_t k = 0; k < s->metrics; k++) {
-        if (strcmp(s->metric[k].name, name) == 0) {
-            return &s->metric[k];
-        }
-    }
-    return NULL;
-}
-
-/* Metrics NAME and recorded_NAME of an environment that reads the recording itself. */
-static int add_metrics(figure *f, ds_error *e)
-{
-    ds_scene_source source = {.pool = f->q->pool};
-    ds_snapshot *scene = NULL;
-    ds_answer answer;
-    int rc = ds_episode_scene(&source, f->q->last_x, ds_pool_noise_key(source.pool, 1, 0), DS_KEEP_METRICS,
-                              &answer, &scene, e);
-    for (uint64_t k = 0; rc == 0 && scene != NULL && k < scene->metrics && f->pairs < PAIRS; k++) {
-        const ds_snapshot_metric *m = &scene->metric[k], *simulated;
-        if (strncmp(m->name, prefix, strlen(prefix)) == 0 &&
-            (simulated = find(scene, m->name + strlen(prefix))) != NULL) {
-            pair *p = add_pair(f, simulated->name, scene->frames);
-            rc = p == NULL ? ds_no_memory(e) : 0;
-            for (uint64_t i = 0; rc == 0 && i < p->rows; i++) {
-                p->x[i] = scene->dt > 0 ? scene->dt * (double)i : (double)i;
-                p->recorded[i] = m->values[i];
-                p->simulated[i] = simulated->values[i];
-            }
-        }
-    }
-    ds_snapshot_free(scene);
-    source.pool = NULL; /* the pool goes on */
-    ds_scene_source_close(&source);
     return rc;
 }
 
@@ -146,14 +82,15 @@ static int make(figure *f, ds_identify_problem *p, size_t k, const ds_identify_r
     f->q = &p->c->recording[p->recording[k]];
     int rc = ds_identify_errors_of(p, k, v->u, -1, &errors, e); /* leaves last_x and last_r */
     rc = rc != 0 ? rc : add_residuals(f, e);
-    return rc != 0 ? rc : f->q->signals > 0 ? add_signals(f, e) : add_metrics(f, e);
+    return rc != 0 ? rc : add_pairs(f, e);
 }
 
 static void clear(figure *f)
 {
     for (size_t i = 0; i < f->pairs; i++) {
-        free(f->pair[i].x);
+        free(f->times[i]);
     }
+    ds_identify_pairs_clear(f->pair, &f->pairs);
     free(f->x);
 }
 
@@ -173,10 +110,11 @@ static void put_curve(ds_panel *panel, const double *x, const double *y, uint64_
 static int fill_panel(const figure *f, size_t number, char names[][DS_IDENTIFY_NAME], ds_panel *panel)
 {
     if (number < f->pairs) {
-        const pair *p = &f->pair[number];
+        const ds_identify_pair *p = &f->pair[number];
+        const double *x = f->times[number];
         *panel = (ds_panel){.label = p->name, .low = NAN, .high = NAN};
-        put_curve(panel, p->x, p->recorded, p->rows, 1, "recorded", DS_CURVE_DOTS);
-        put_curve(panel, p->x, p->simulated, p->rows, 0, "simulated", DS_CURVE_LINE);
+        put_curve(panel, x, p->recorded, p->rows, 1, "recorded", DS_CURVE_DOTS);
+        put_curve(panel, x, p->simulated, p->rows, 0, "simulated", DS_CURVE_LINE);
         return 1;
     }
     const uint64_t first = (number - f->pairs) * DS_PANEL_CURVES;

@@ -5,6 +5,8 @@
 
 #include "identify/identify.h"
 
+#include "snapshot/episode_scene.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -681,4 +683,81 @@ int ds_identify_errors_of(ds_identify_problem *p, size_t k, const double *u, int
 double ds_identify_rmse(const ds_identify_errors *v, int held_out)
 {
     return v->count[held_out] > 0 ? sqrt(v->sum[held_out] / (double)v->count[held_out]) : (double)NAN;
+}
+
+/* ---- recorded and simulated series ---- */
+
+static ds_identify_pair *add_pair(ds_identify_pair *pair, size_t *count, const char *name, uint64_t rows)
+{
+    ds_identify_pair *p = &pair[*count];
+    *p = (ds_identify_pair){.rows = rows, .recorded = calloc(2 * rows + 1, sizeof *p->recorded)};
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->simulated = p->recorded != NULL ? p->recorded + rows : NULL;
+    *count += p->recorded != NULL;
+    return p->recorded != NULL ? p : NULL;
+}
+
+static const ds_snapshot_metric *metric_of(const ds_snapshot *s, const char *name)
+{
+    for (uint64_t k = 0; k < s->metrics; k++) {
+        if (strcmp(s->metric[k].name, name) == 0) {
+            return &s->metric[k];
+        }
+    }
+    return NULL;
+}
+
+static int add_metrics(const ds_identify_recording *r, ds_identify_pair *pair, size_t *count, ds_error *e)
+{
+    static const char prefix[] = "recorded_";
+    ds_scene_source source = {.pool = r->pool};
+    ds_snapshot *scene = NULL;
+    ds_answer answer;
+    int rc = ds_episode_scene(&source, r->last_x, ds_pool_noise_key(source.pool, 1, 0), DS_KEEP_METRICS,
+                              &answer, &scene, e);
+    for (uint64_t k = 0; rc == 0 && scene != NULL && k < scene->metrics && *count < DS_IDENTIFY_SIGNALS;
+         k++) {
+        const ds_snapshot_metric *m = &scene->metric[k], *simulated;
+        if (strncmp(m->name, prefix, strlen(prefix)) == 0 &&
+            (simulated = metric_of(scene, m->name + strlen(prefix))) != NULL) {
+            ds_identify_pair *p = add_pair(pair, count, simulated->name, scene->frames);
+            rc = p == NULL ? ds_no_memory(e) : 0;
+            for (uint64_t i = 0; rc == 0 && i < p->rows; i++) {
+                p->step = scene->dt;
+                p->recorded[i] = m->values[i];
+                p->simulated[i] = simulated->values[i];
+            }
+        }
+    }
+    ds_snapshot_free(scene);
+    source.pool = NULL; /* the pool goes on */
+    ds_scene_source_close(&source);
+    return rc;
+}
+
+int ds_identify_pairs(const ds_identify_recording *r, ds_identify_pair *pair, size_t *count, ds_error *e)
+{
+    *count = 0;
+    if (r->signals == 0) {
+        return add_metrics(r, pair, count, e);
+    }
+    for (uint64_t s = 0; s < r->signals; s++) {
+        ds_identify_pair *p = add_pair(pair, count, r->element[s].name, r->rows);
+        if (p == NULL) {
+            return ds_no_memory(e);
+        }
+        for (uint64_t i = 0; i < r->rows; i++) { /* residual + recorded = simulated, with gain and offset */
+            p->recorded[i] = r->data.value[i * r->data.columns + s];
+            p->simulated[i] = p->recorded[i] + r->last_r[i * r->width + s];
+        }
+    }
+    return 0;
+}
+
+void ds_identify_pairs_clear(ds_identify_pair *pair, size_t *count)
+{
+    for (size_t k = 0; k < *count; k++) {
+        free(pair[k].recorded);
+    }
+    *count = 0;
 }

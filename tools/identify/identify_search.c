@@ -3,12 +3,12 @@
  *
  * The recipe for few parameters, with a budget B:
  *
- *     lm from the start on all samples, once, with at most B / 16, of a small budget more
+ *     lm from the start on all samples, once, with at most B / 16, of a small budget all that it wants
  *     window 1:  lm from the start, then from random starts, with 0.17 B; keeps the best of each search
  *     window k:  lm from each of the best CARRIED points, with 0.21 B; the last window has all fitted
  *                samples; where the error grows by more than JUMP, by a window between
  *     again from new random starts, with half of what is left
- *     (a single window: lm from random starts, with seven eighths of what is left)
+ *     (a single window: lm from random starts, with seven eighths of what is left, of a small budget all)
  *     lm from points along the valley around the best point, with three quarters of the rest
  *     pbh around the best point with short hops that fade, with the remainder
  *
@@ -528,12 +528,17 @@ static int follow_valley(ds_identify_problem *p, uint64_t seed, uint64_t end, ds
     return rc;
 }
 
-/* One lm from the start on all samples: where the motion is neither long nor chaotic it is enough. A small
- * budget has little use of windows. */
+/* A budget that is enough for few descents. Half of one is of no use: lm ends before anything else begins. */
+static int is_small(const ds_identify_problem *p)
+{
+    return p->budget < 100 * (p->n + 1);
+}
+
+/* One lm from the start on all samples: where the motion is neither long nor chaotic it is enough. */
 static int try_all(ds_identify_problem *p, uint64_t seed, uint64_t end, ds_identify_found *out, ds_error *e)
 {
     const uint64_t left = left_of(p, end), least = 15 * (p->n + 1);
-    const uint64_t share = left / 16 > least ? left / 16 : least < 3 * left / 4 ? least : 3 * left / 4;
+    const uint64_t share = is_small(p) || left < least ? left : left / 16 > least ? left / 16 : least;
     ds_identify_window(p, ds_identify_fitted(p));
     return share > 0 ? ds_identify_optimize(p, "lm", "", seed, NULL, share, 1, out, e) : 0;
 }
@@ -543,10 +548,14 @@ static int grow(ds_identify_problem *p, uint64_t seed, uint64_t end, ds_identify
     uint64_t window[WINDOWS];
     size_t windows = 0;
     int rc = read_windows(p, window, &windows, e);
+    if (rc == 0 && windows == 1 && is_small(p)) {
+        snprintf(out->recipe, sizeof out->recipe, "lm");
+        return ds_identify_optimize(p, "lm", "", seed, NULL, left_of(p, end), 0, out, e);
+    }
     rc = rc != 0 ? rc : try_all(p, seed, end, out, e);
     if (rc == 0 && windows == 1) { /* other starts find other minima: hops are for the rest */
         rc = grow_once(p, window, 1, 1, seed, 7 * left_of(p, end) / 8, out, e);
-    } else if (rc == 0) {
+    } else if (rc == 0 && left_of(p, end) > 8 * (p->n + 1)) {
         rc = grow_once(p, window, windows, 0, seed, 2 * left_of(p, end) / 5, out, e);
         rc = rc != 0 ? rc : grow_once(p, window, windows, 1, seed + 1, left_of(p, end) / 2, out, e);
     }

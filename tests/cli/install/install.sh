@@ -44,6 +44,15 @@ else
 	skip "each file belongs to one package of conda: libraries lie elsewhere"
 fi
 
+# dpkg-gensymbols ends the build of the packages where the list of debian/ lacks a symbol, or has one too many.
+if command -v nm >/dev/null && [ -f plain/ds/lib/libdiffsim.so ]; then
+	nm -D --defined-only plain/ds/lib/libdiffsim.so | awk '$3 ~ /^ds_/ { sub(/@.*/, "", $3); print $3 }' | sort >exported
+	sed -n 's/^ \(ds_[^@]*\)@Base.*/\1/p' "$DS_TOP_SRC/debian/libdiffsim1.symbols" | sort | diff - exported >out
+	result $? "debian/libdiffsim1.symbols has what libdiffsim exports"
+else
+	skip "nm is missing, or libdiffsim lies elsewhere"
+fi
+
 whole() { # whole PROGRAM TEXT: all parts are those of $here
 	run "$1" doctor
 	awk '/^[a-z]/ { key = $1 } key == "plugin_path" { sub(/^(plugin_path)? */, ""); print }' "$tmp/out" > path

@@ -253,6 +253,14 @@ awk -F, 'NR > 1 { t[NR] = $1; rest[NR] = $2 "," $3 } NR == 1 { print }
 sed '/^\[parameter position.delay/,/^$/d' cart_pole.ini > shifted.ini
 status 0 "shifted time" "$dshost" identify shifted.ini --check-only --isolation none --data shifted.csv --held-out 30
 warned "samples: is the time shifted?" "it is named"
+# An environment that reads the file itself is compared by its metrics.
+"$dshost" eval --env cube_throw --set env.variables=mu --trajectory cube.npz > out 2> err
+printf '[run]\nenv = cube_throw\nbudget = 50\n[env]\nvariables = mu\ncolumns = metrics/recorded_x metrics/recorded_y metrics/recorded_z\ntime_column = time\nn_samples = 100\n' > cube.ini
+status 0 "metres in a file of the environment" "$dshost" identify cube.ini --check-only --points 1 --isolation none --data cube.npz
+! grep -q "times as large" err
+result $? "are no surprise"
+status 0 "millimetres there" "$dshost" identify cube.ini --check-only --points 1 --isolation none --data cube.npz --set env.column_scale=1000
+warned "times as large as in simulations: are its units mm, ms or g instead of the unit? Set column_scale in [env]" "are named"
 head -c 3000 /dev/urandom > binary.csv
 refuses 3 "is not text" "binary" "$dshost" identify slide.ini --isolation none --data binary.csv
 truncate -s 10G huge.csv
