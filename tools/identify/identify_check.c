@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identify_check.c - what is suspicious about recordings, one line each, before the search: gaps, constant
- * and saturated columns, outliers, little motion; and compared with simulations: units, swapped columns, shifted
- * time. */
+ * and saturated columns, outliers, little motion; and compared with simulations: units, swapped columns,
+ * shifted time. */
 #include "config.h"
 
 #include "identify/identify.h"
