@@ -124,9 +124,13 @@ static void print_help(void)
 static void print_check(const ds_identify_problem *p, const ds_identify_result *v)
 {
     const char *name = p->recordings == 1 ? p->c->recording[p->recording[0]].name : "recordings";
-    printf(
-        "%s: %zu parameters; at %zu points the condition of J'J is %.2g to %.2g, the rank deficient at %zu\n",
-        name, p->n, v->check_points, v->check_condition[0], v->check_condition[1], v->check_deficient);
+    printf("%s: %zu parameters; ", name, p->n);
+    if (v->check_points == 0) {
+        printf("identifiability was tried at no point\n");
+    } else {
+        printf("at %zu points the condition of J'J is %.2g to %.2g, the rank deficient at %zu\n",
+               v->check_points, v->check_condition[0], v->check_condition[1], v->check_deficient);
+    }
     for (size_t i = 0; i < v->undetermined_count; i++) {
         printf("not determined: %s\n", v->undetermined[i]);
     }

@@ -120,8 +120,10 @@ static int look_at_file(ds_identify_case *c, const ds_identify_recording *r, ds_
 /* What simulations at the start and at random points say about one recorded series. */
 typedef struct likeness {
     char name[DS_IDENTIFY_NAME];
-    double own, other; /* largest correlation with its own simulation, with another one's */
-    size_t other_at;
+    double own; /* largest correlation with its own simulation */
+    /* Two series at once, this one and another: the smaller of both correlations, largest over the
+     * simulations; each with its own simulation, and each with the other's. */
+    double straight[DS_IDENTIFY_SIGNALS], crossed[DS_IDENTIFY_SIGNALS];
     double ratio[SIMULATIONS]; /* of recorded by simulated deviation */
     double lag, best;          /* samples by which the recording should move, and the correlation there */
 } likeness;
@@ -152,14 +154,14 @@ static void compare(likeness *found, const ds_identify_pair *pair, size_t pairs,
         likeness *f = &found[q];
         const uint64_t rows = pair[q].rows < fitted ? pair[q].rows : fitted;
         memcpy(f->name, pair[q].name, sizeof f->name);
-        for (size_t other = 0; other < pairs; other++) {
-            const double like = correlation(pair[q].simulated, pair[other].recorded, rows);
-            if (other == q) {
-                f->own = fmax(f->own, like);
-            } else if (like > f->other) {
-                f->other = like;
-                f->other_at = other;
-            }
+        const double own = correlation(pair[q].simulated, pair[q].recorded, rows);
+        f->own = fmax(f->own, own);
+        for (size_t o = 0; o < q; o++) {
+            const uint64_t both = pair[o].rows < rows ? pair[o].rows : rows;
+            const double of_other = correlation(pair[o].simulated, pair[o].recorded, both);
+            f->straight[o] = fmax(f->straight[o], fmin(own, of_other));
+            f->crossed[o] = fmax(f->crossed[o], fmin(correlation(pair[q].simulated, pair[o].recorded, both),
+                                                     correlation(pair[o].simulated, pair[q].recorded, both)));
         }
         for (uint64_t lag = 1; lag < rows / 4; lag++) {
             const double later = correlation(pair[q].simulated, pair[q].recorded + lag, rows - lag);
@@ -226,10 +228,15 @@ static int judge(ds_identify_case *c, const ds_identify_recording *r, likeness *
         if (sized && (middle > 20 || middle < 0.05)) {
             rc = warn_units(c, r, f, middle, e);
         }
-        if (rc == 0 && f->own < 0.6 && f->other > 0.9) {
+        size_t other = q;
+        for (size_t o = 0; o < q; o++) {
+            other = f->crossed[o] > 0.7 && 1 - f->crossed[o] < 0.3 * (1 - f->straight[o]) ? o : other;
+        }
+        if (rc == 0 && other < q) {
             rc = ds_identify_warn(c, e,
-                                  "%s: column of signal %s looks like signal %s: are the columns swapped?",
-                                  r->name, found[f->other_at].name, f->name);
+                                  "%s: the columns of signals %s and %s look like each other's: are they "
+                                  "swapped?",
+                                  r->name, found[other].name, f->name);
         } else if (rc == 0 && timed && f->own < 0.8 && f->best > 0.97) {
             rc = warn_time(c, r, f, e);
         }

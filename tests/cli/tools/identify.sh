@@ -246,7 +246,7 @@ awk -F, 'NR == 31 { print $1 ",5,90"; next } { print }' a.csv > outlier.csv
 check outlier.csv "1 outliers, the first in row 30" "an outlier"
 sed '1s/.*/t,angle,x_mm/' cart_pole.csv > swapped.csv
 status 0 "swapped columns" "$dshost" identify cart_pole.ini --check-only --isolation none --data swapped.csv
-warned "column of signal angle looks like signal position: are the columns swapped?" "they are named"
+warned "look like each other's: are they swapped?" "they are named"
 # 20 samples later, with the times of before
 awk -F, 'NR > 1 { t[NR] = $1; rest[NR] = $2 "," $3 } NR == 1 { print }
          END { for (i = 2; i + 20 <= NR; i++) print t[i] "," rest[i + 20] }' cart_pole.csv > shifted.csv
