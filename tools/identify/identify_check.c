@@ -189,7 +189,9 @@ static int warn_units(ds_identify_case *c, const ds_identify_recording *r, const
                 {100, "cm or percent instead of the unit"},
                 {3.14159265358979 / 180, "rad instead of degrees"}};
     size_t near = 0;
-    char where[DS_IDENTIFY_NAME + 40] = "column_scale in [env]";
+    const int has_scale = setting(r, "column_scale", NULL) != NULL;
+    char where[DS_IDENTIFY_NAME + 40];
+    snprintf(where, sizeof where, "%s", has_scale ? "column_scale in [env]" : "the unit in the file");
     for (size_t k = 1; k < sizeof unit / sizeof *unit; k++) {
         near = fabs(log(middle / unit[k].factor)) < fabs(log(middle / unit[near].factor)) ? k : near;
     }
@@ -197,7 +199,7 @@ static int warn_units(ds_identify_case *c, const ds_identify_recording *r, const
         snprintf(where, sizeof where, "scale in [signal %.97s]", f->name);
     }
     return ds_identify_warn(
-        c, e, "%s: signal %s is %.3g times as large as in simulations: are its units %s? Set %s", r->name,
+        c, e, "%s: signal %s is %.3g times as large as in simulations: are its units %s? Change %s", r->name,
         f->name, middle, unit[near].words, where);
 }
 

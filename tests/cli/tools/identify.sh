@@ -260,7 +260,7 @@ status 0 "metres in a file of the environment" "$dshost" identify cube.ini --che
 ! grep -q "times as large" err
 result $? "are no surprise"
 status 0 "millimetres there" "$dshost" identify cube.ini --check-only --points 1 --isolation none --data cube.npz --set env.column_scale=1000
-warned "times as large as in simulations: are its units mm, ms or g instead of the unit? Set column_scale in [env]" "are named"
+warned "times as large as in simulations: are its units mm, ms or g instead of the unit? Change column_scale in [env]" "are named"
 head -c 3000 /dev/urandom > binary.csv
 refuses 3 "is not text" "binary" "$dshost" identify slide.ini --isolation none --data binary.csv
 truncate -s 10G huge.csv
