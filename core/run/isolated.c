@@ -127,7 +127,7 @@ static int wait_created(ds_isolated *p, ds_error *e)
     for (char byte = 0; byte != DS_WORKER_HELLO;) {
         if (!ds_process_listen(&p->process, POLL_MS, &byte)) {
             const int status = reap(p, NULL);
-            return ds_process_was_mute(id, status, e) != 0
+            return ds_process_was_refused(id, status, e) != 0
                        ? e->status
                        : ds_fail(e, DS_EXIT_PLUGIN, "%s: create() failed: %s", id, p->how);
         }

@@ -30,8 +30,12 @@
 int ds_worker_read_start(ds_worker_context *w, ds_error *e)
 {
     ds_worker_start *s = &w->start;
-    if (pread(DS_WORKER_START, s, sizeof(*s), 0) != (ssize_t)sizeof(*s) || s->magic != DS_WORKER_MAGIC) {
+    const ssize_t got = pread(DS_WORKER_START, s, sizeof(*s), 0);
+    if (got < 16 || s->magic != DS_WORKER_MAGIC) {
         return ds_fail(e, DS_EXIT_USAGE, "dshost-worker is for dshost itself");
+    }
+    if (got != (ssize_t)sizeof(*s) || s->layout != ds_worker_layout()) {
+        _exit(DS_WORKER_OTHER);
     }
     free(w->texts);
     w->texts = malloc(s->texts + 1);

@@ -5,11 +5,33 @@
 #include "worker/handshake.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "worker/remote.h"
+#include "worker/ring.h"
+
+uint64_t ds_worker_layout(void)
+{
+    const uint64_t shared[] = {
+        DS_RING_MAGIC,           DS_REMOTE_MAGIC,           sizeof(ds_worker_start),
+        sizeof(ds_worker_hello), sizeof(ds_named_variable), sizeof(ds_channel_entry),
+        sizeof(ds_ring_head),    sizeof(ds_ring_layout),    sizeof(ds_ring_worker),
+        sizeof(ds_slot),         sizeof(ds_slot_request),   sizeof(ds_remote),
+        sizeof(ds_remote_call),  sizeof(ds_remote_query),   offsetof(ds_slot, answer),
+    };
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+        hash = (hash ^ shared[i]) * 0x100000001b3u;
+    }
+    for (const char *p = PACKAGE_VERSION; *p != '\0'; p++) {
+        hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
+    }
+    return hash;
+}
 
 static int damaged(const char *id, ds_error *e)
 {

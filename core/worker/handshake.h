@@ -15,7 +15,11 @@
 
 #include "plugin/instance.h"
 
-#define DS_WORKER_MAGIC 0x3231524b524f5744u
+#define DS_WORKER_MAGIC 0x3331524b524f5744u
+
+/* Identifies what host and worker share in memory and in the start file: version, sizes and offsets. It tells
+ * programs of different builds apart. */
+uint64_t ds_worker_layout(void);
 
 /* Descriptors of a worker: socket for messages of one byte, start file, shared memory, scene. */
 enum {
@@ -36,13 +40,15 @@ enum {
 };
 
 /* Exit statuses: the worker found a state in the shared memory that neither it nor the host leaves there; it
- * could not write the description of its plugin, because files must not be that large here. */
-enum { DS_WORKER_CORRUPT = 96, DS_WORKER_MUTE = 97 };
+ * could not write the description of its plugin, because files must not be that large here; it is of another
+ * build than the host. */
+enum { DS_WORKER_CORRUPT = 96, DS_WORKER_MUTE = 97, DS_WORKER_OTHER = 98 };
 
 /* The start file: this head, then NUL-terminated texts: path and id of the plugin, then key and value of each
  * setting of [env] or [opt] that was given. */
 typedef struct ds_worker_start {
     uint64_t magic;
+    uint64_t layout; /* ds_worker_layout(); it and the magic number keep their places in all versions */
     uint64_t seed;
     int64_t memory; /* bytes on top of what is mapped at the start; 0 = no limit */
     uint32_t threads;

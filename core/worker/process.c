@@ -146,6 +146,7 @@ int ds_start_arguments_make(ds_start_arguments *o, const char *path, const char 
 static ds_worker_start head_of(const ds_start_arguments *o, uint32_t index, int describe)
 {
     return (ds_worker_start){.magic = DS_WORKER_MAGIC,
+                             .layout = ds_worker_layout(),
                              .seed = o->seed,
                              .memory = o->memory,
                              .threads = o->threads,
@@ -392,8 +393,15 @@ double ds_process_start_limit(double start, double timeout, const char **name)
     return start > 0.0 ? start : set ? timeout : DS_START_SECONDS;
 }
 
-int ds_process_was_mute(const char *what, int status, ds_error *e)
+int ds_process_was_refused(const char *what, int status, ds_error *e)
 {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_OTHER) {
+        return ds_fail(
+            e, DS_EXIT_IO,
+            "%s: dshost-worker is of another build than this program: run make, or install both from "
+            "one build",
+            what);
+    }
     return WIFEXITED(status) && WEXITSTATUS(status) == DS_WORKER_MUTE
                ? ds_fail(e, DS_EXIT_IO,
                          "%s: its process cannot write its description: the file size limit (ulimit -f) is "
@@ -503,8 +511,8 @@ static int wait_described(ds_described_process *p, const ds_plugin_file *f, cons
         char byte;
         if (!ds_process_listen(m, POLL_MS, &byte)) {
             const int status = ds_process_reap(m, 0);
-            const int mute = ds_process_was_mute(f->path, status, e);
-            return mute != 0 ? mute : ds_loader_died(f->path, status, e);
+            const int refused = ds_process_was_refused(f->path, status, e);
+            return refused != 0 ? refused : ds_loader_died(f->path, status, e);
         }
         if (byte == DS_WORKER_DESCRIBED) {
             return 0;

@@ -100,9 +100,9 @@ enum { DS_START_SECONDS = 60 }; /* least time limit of a start, unless one is se
  * evaluation; 0 = no limit. *name gets the setting to change. */
 double ds_process_start_limit(double start, double timeout, const char **name);
 
-/* Did it end because its start file exceeded the file size limit? Then DS_EXIT_IO and a line about plugin
- * `what`; else 0. */
-int ds_process_was_mute(const char *what, int status, ds_error *e);
+/* Did it end because its start file exceeded the file size limit, or because it is of another build? Then
+ * DS_EXIT_IO and a line about plugin `what`; else 0. */
+int ds_process_was_refused(const char *what, int status, ds_error *e);
 
 /* Describes how a process, called `who`, has ended; `limit` ("5 s (timeout_s)") is the time it had to reply.
  */

@@ -280,7 +280,7 @@ static int failed_to_start(const ds_supervisor *c, uint32_t w, int status, ds_er
         !m->cut_off) {
         return 0;
     }
-    if (ds_process_was_mute(c->config.module->id, status, e) != 0) {
+    if (ds_process_was_refused(c->config.module->id, status, e) != 0) {
         return e->status;
     }
     ds_process_describe_end(m, "the worker", status, limit, how, sizeof(how));

@@ -68,5 +68,13 @@ else
     result $? "no pictures are no failure"
     refuses 6 "the program dshost-worker is missing" "no worker is one" \
         other/dshost run --env analytic --opt rand --budget 20 --out none
+    # The shell zeroes what names the layout of the shared memory, as a worker of another build has another.
+    mkdir build && cat > build/dshost-worker << EOF && chmod +x build/dshost-worker
+#!/bin/sh
+head -c 8 /dev/zero | dd of=/proc/self/fd/4 bs=1 seek=8 conv=notrunc 2> /dev/null
+exec "$libexec/dshost-worker" "\$@"
+EOF
+    PATH=$PWD/build:$PATH refuses 6 "analytic.*: dshost-worker is of another build than this program" "a worker of another build" \
+        other/dshost run --env analytic --opt rand --budget 20 --out none
 fi
 finish
