@@ -505,7 +505,7 @@ static void local_normal_adjoint(const mpm_tool *tool, double gap, const double 
 
 /* ---- in the world ---- */
 
-/* The frame of a sphere ignores its rotation. */
+/* The point in the tool's frame; that of a sphere does not rotate. */
 static void mpm_tool_local(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double out[3])
 {
     double offset[3], inverse[4];
@@ -520,8 +520,6 @@ static void mpm_tool_local(const mpm_tool *tool, const mpm_pose *pose, const dou
     quat_rotate(inverse, offset, out);
 }
 
-/* The same in two steps, for callers that need both: the point in the tool's frame (a sphere does not
- * rotate), then distance and normal (in the world) there. */
 static void mpm_tool_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3],
                                    const double out_bar[3], mpm_pose *pose_bar, double x_bar[3])
 {
@@ -542,13 +540,6 @@ static void mpm_tool_local_adjoint(const mpm_tool *tool, const mpm_pose *pose, c
     }
 }
 
-/* The same in two steps, for callers that need both: the point in the tool's frame (a sphere does not
- * rotate), then distance and normal (in the world) there. */
-static double mpm_tool_local_distance(const mpm_tool *tool, const mpm_pose *pose, const double local[3])
-{
-    return local_distance(tool, pose->gap, local);
-}
-
 double mpm_tool_distance(const mpm_tool *tool, const mpm_pose *pose, const double x[3])
 {
     double local[3];
@@ -564,25 +555,16 @@ double mpm_tool_distance_bound(const mpm_tool *tool, const mpm_pose *pose, const
                                    : local_distance(tool, pose->gap, local);
 }
 
-/* The same in two steps, for callers that need both: the point in the tool's frame (a sphere does not
- * rotate), then distance and normal (in the world) there. */
-static void mpm_tool_local_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
-                                            double d_bar, mpm_pose *pose_bar, double local_bar[3])
-{
-    local_distance_adjoint(tool, pose->gap, local, d_bar, pose_bar, local_bar);
-}
-
 void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double d_bar,
                                mpm_pose *pose_bar, double x_bar[3])
 {
     double local[3], local_bar[3] = {0.0};
     mpm_tool_local(tool, pose, x, local);
-    mpm_tool_local_distance_adjoint(tool, pose, local, d_bar, pose_bar, local_bar);
+    local_distance_adjoint(tool, pose->gap, local, d_bar, pose_bar, local_bar);
     mpm_tool_local_adjoint(tool, pose, x, local_bar, pose_bar, x_bar);
 }
 
-/* The same in two steps, for callers that need both: the point in the tool's frame (a sphere does not
- * rotate), then distance and normal (in the world) there. */
+/* The normal, in the world, at a point of the tool's frame. */
 static void mpm_tool_local_normal(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
                                   double n[3])
 {
@@ -602,8 +584,6 @@ void mpm_tool_normal(const mpm_tool *tool, const mpm_pose *pose, const double x[
     mpm_tool_local_normal(tool, pose, local, n);
 }
 
-/* The same in two steps, for callers that need both: the point in the tool's frame (a sphere does not
- * rotate), then distance and normal (in the world) there. */
 static void mpm_tool_local_normal_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double local[3],
                                           const double n_bar[3], mpm_pose *pose_bar, double local_bar[3])
 {
@@ -796,7 +776,7 @@ static bool contact_evaluate(const mpm_contact *contact, const double x[3], cons
 {
     double k = contact->softness;
     mpm_tool_local(contact->tool, contact->now, x, s->local);
-    s->distance = mpm_tool_local_distance(contact->tool, contact->now, s->local);
+    s->distance = local_distance(contact->tool, contact->now->gap, s->local);
     if (s->distance > 0.0) {
         /* exp(-3) is below the cut: not evaluated for the many nodes far away */
         if (!(k > 0.0) || s->distance * k > 3.0) {
@@ -927,7 +907,7 @@ void mpm_contact_adjoint(const mpm_contact *contact, const double x[3], const do
     if (s.influence < 1.0) {
         double d_bar = -contact->softness * s.influence * influence_bar;
         now_bar->constants.softness -= s.distance * s.influence * influence_bar;
-        mpm_tool_local_distance_adjoint(contact->tool, contact->now, s.local, d_bar, now_bar, local_bar);
+        local_distance_adjoint(contact->tool, contact->now->gap, s.local, d_bar, now_bar, local_bar);
     }
     mpm_tool_local_adjoint(contact->tool, contact->now, x, local_bar, now_bar, NULL);
 }
