@@ -62,6 +62,7 @@ if HAVE_CMOCKA
 	%D%/envs/engines/rendering/render/render_cases.h \
 	%D%/envs/engines/rendering/render/softras_plain.c \
 	%D%/envs/engines/rendering/render/softras_plain.h \
+	%D%/envs/engines/physics/fem/fem_plain.c \
 	%D%/envs/engines/physics/fem/fem_scenes.c \
 	%D%/envs/engines/physics/fem/fem_scenes.h \
 	%D%/support/differences.c \

@@ -209,11 +209,6 @@ void ds_pool_close(ds_pool *p)
     }
 }
 
-const ds_pool_config *ds_pool_config_in(const ds_pool *p)
-{
-    return &p->config;
-}
-
 ds_env *ds_pool_local(const ds_pool *p)
 {
     return p->local;

@@ -45,7 +45,6 @@ void ds_pool_close(ds_pool *p);
 /* The environment as its instances describe it; valid until ds_pool_close(). */
 typedef ds_env_facts ds_pool_env;
 const ds_pool_env *ds_pool_env_of(const ds_pool *p);
-const ds_pool_config *ds_pool_config_in(const ds_pool *p);
 
 /* For more workers like those of the pool: their configuration (process isolation); the instance of this
  * process, NULL with process isolation. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* plain: the scalar oracle, which may round differently. */
+/* plain: the scalar oracle of tests, which may round differently. */
 enum { ISA_PLAIN = 0, ISA_BASELINE = 1, ISA_AVX2 = 2, ISA_AVX512 = 3 };
 
 /* The variants prefix_baseline, prefix_avx2 and prefix_avx512 as an array by instruction set; plain: the

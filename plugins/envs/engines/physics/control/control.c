@@ -3,6 +3,7 @@
  * computes only sums of products and tanh, in vectors of groups. */
 #include "control.h"
 
+#include "common/isa.h"
 #include "engines/physics/control/kernel.h"
 
 #include <math.h>
@@ -50,9 +51,13 @@ static void fill_signals(control *c)
     }
 }
 
+extern const control_kernel control_kernel_baseline, control_kernel_avx2, control_kernel_avx512;
+
 control *control_open(ds_memory *room, const control_options *o)
 {
-    const control_kernel *kernel = control_kernel_find(o->isa);
+    static const control_kernel *const variant[] = ISA_VARIANTS(control_kernel, NULL);
+    const int isa = isa_choose(o->isa);
+    const control_kernel *kernel = isa >= 0 ? variant[isa] : NULL;
     if (!makes_sense(o) || !kernel) {
         return NULL;
     }

@@ -20,7 +20,7 @@ typedef struct control_options {
     double scale;            /* largest activation */
     double dt;               /* s */
     uint64_t steps;
-    const char *isa; /* NULL: the best, or that of DS_ISA; "plain", "baseline", "avx2", "avx512" */
+    const char *isa; /* NULL: the best, or that of DS_ISA; "baseline", "avx2", "avx512" */
 } control_options;
 
 enum { CONTROL_MOST_PHASES = 1024 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.h - functions of each variant of the controllers' kernel. All variants except "plain" give the same
- * bits. */
+/* kernel.h - functions of each variant of the controllers' kernel. All variants give the same bits. */
 #ifndef DS_ENGINES_CONTROL_KERNEL_H
 #define DS_ENGINES_CONTROL_KERNEL_H
 
@@ -14,9 +13,5 @@ typedef struct control_kernel {
     void (*adjoint)(size_t n, size_t phases, double scale, const double *signal, const double *tanh,
                     double *act_bar, double *bar);
 } control_kernel;
-
-/* Returns the kernel of the instruction set `isa` (plain, baseline, avx2, avx512; chosen as isa_choose()
- * does), NULL if unknown. */
-const control_kernel *control_kernel_find(const char *isa);
 
 #endif

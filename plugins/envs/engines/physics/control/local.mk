@@ -3,7 +3,7 @@
 env_engine_libs += %D%/libcontrol.la $(control_variants)
 %C%_libcontrol_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libcontrol_la_LIBADD = $(control_variants)
-%C%_libcontrol_la_SOURCES = %D%/control.c %D%/control.h %D%/kernel.h %D%/plain.c
+%C%_libcontrol_la_SOURCES = %D%/control.c %D%/control.h %D%/kernel.h
 
 control_variants = %D%/libbaseline.la
 %C%_libbaseline_la_SOURCES = %D%/variant.c %D%/kernel.h

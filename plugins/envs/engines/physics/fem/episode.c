@@ -116,7 +116,7 @@ static void open_arrays(fem_episode *e)
 ds_status fem_episode_open(fem_episode **out, const fem_model *m, const fem_options *o, const ds_host *host)
 {
     *out = NULL;
-    const fem_kernels *kernels = fem_kernels_find(o->isa);
+    const fem_kernels *kernels = o->kernels ? o->kernels : fem_kernels_find(o->isa);
     if (!(isfinite(o->dt) && o->dt > 0) || o->steps == 0 || o->steps > (uint64_t)1 << 32 || !kernels) {
         return DS_E_PARAM;
     }
@@ -148,11 +148,6 @@ void fem_episode_close(fem_episode *e)
 size_t fem_episode_bytes(const fem_episode *e)
 {
     return e->bytes + e->pack.slots * FEM_WIDTH * sizeof(double);
-}
-
-const char *fem_episode_isa(const fem_episode *e)
-{
-    return e->kernels->isa;
 }
 
 /* ---- forward ---- */
@@ -962,7 +957,7 @@ static void still_air(fem_pack *p)
 fem_limit fem_step_limit(const fem_model *m, double dt)
 {
     ds_memory room = {0};
-    probe p = {.kernels = fem_kernels_find("plain")};
+    probe p = {.kernels = fem_kernels_find("baseline")};
     fem_limit out = {NAN, NAN, NAN};
     fem_pack_open(&p.pack, &room, m);
     p.state = ds_memory_doubles(&room, FEM_WIDTH * m->particles);

@@ -6,8 +6,8 @@
  * State k = 0..steps is the state after k steps; step k = 0..steps - 1 leads from state k to k + 1, at t = k
  * dt.
  *
- * An episode belongs to one thread. Results are bitwise the same for every instruction set and memory limit,
- * except that "plain" (the scalar oracle) adds in another order. */
+ * An episode belongs to one thread. Results are bitwise the same for every instruction set and memory limit.
+ */
 #ifndef DS_ENGINES_FEM_EPISODE_H
 #define DS_ENGINES_FEM_EPISODE_H
 
@@ -90,10 +90,11 @@ enum {
 typedef struct fem_options {
     double dt; /* s */
     uint64_t steps;
-    uint32_t want;       /* FEM_WANT_*; other parts of fem_variation are always computed */
-    size_t memory_bytes; /* limit for kept states; 0: 300 MB. Above it, checkpoints are used */
-    double most_speed;   /* m/s: a faster particle means that the episode exploded; 0: 1e5 */
-    const char *isa;     /* NULL: the best, or DS_ISA; "plain", "baseline", "avx2", "avx512" */
+    uint32_t want;                     /* FEM_WANT_*; other parts of fem_variation are always computed */
+    size_t memory_bytes;               /* limit for kept states; 0: 300 MB. Above it, checkpoints are used */
+    double most_speed;                 /* m/s: a faster particle means that the episode exploded; 0: 1e5 */
+    const char *isa;                   /* NULL: the best, or DS_ISA; "baseline", "avx2", "avx512" */
+    const struct fem_kernels *kernels; /* instead of those of `isa`, for tests; NULL: none */
 } fem_options;
 
 typedef struct fem_episode fem_episode;
@@ -125,9 +126,8 @@ ds_status fem_episode_adjoint(fem_episode *e, fem_variation *gradient, int64_t *
 ds_status fem_tangent(fem_episode *e, const fem_driver *driver, void *self, const fem_variation *direction,
                       int64_t *bad);
 
-/* Bytes held by the episode, mostly kept states; the instruction set in use. */
+/* Bytes held by the episode, mostly kept states. */
 size_t fem_episode_bytes(const fem_episode *e);
-const char *fem_episode_isa(const fem_episode *e);
 
 /* ---- the longest stable step ---- */
 

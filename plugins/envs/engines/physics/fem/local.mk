@@ -23,7 +23,6 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 	%D%/obstacle.h \
 	%D%/pack.c \
 	%D%/pack.h \
-	%D%/plain.c \
 	%D%/plain.h \
 	%D%/read.h \
 	%D%/read/formats.c \

@@ -378,55 +378,6 @@ uint64_t momentum_branches(momentum *r)
     return hash;
 }
 
-/* ---- velocities ---- */
-
-void momentum_velocity(const momentum_body *body, const momentum_state *s, double v[3], double omega[3])
-{
-    double R[9], inverse[9], L[3];
-    quat_matrix(s->q, R);
-    mat3_inverse_symmetric(body->inertia, inverse);
-    mat3_tapply(R, s->L, L);
-    mat3_apply(inverse, L, L);
-    mat3_apply(R, L, omega);
-    for (int k = 0; k < 3; k++) {
-        v[k] = s->P[k] / body->mass;
-    }
-}
-
-void momentum_set(const momentum_body *body, const double v[3], const double omega[3], momentum_state *s)
-{
-    double R[9], W[3];
-    quat_matrix(s->q, R);
-    mat3_tapply(R, omega, W);
-    mat3_apply(body->inertia, W, W);
-    mat3_apply(R, W, s->L);
-    for (int k = 0; k < 3; k++) {
-        s->P[k] = body->mass * v[k];
-    }
-}
-
-void momentum_set_adjoint(const momentum_body *body, const double v[3], const double omega[3],
-                          const double q[4], momentum_state *bar, momentum_body *body_bar, double v_bar[3],
-                          double omega_bar[3])
-{
-    double R[9], R_bar[9] = {0}, W[3], IW[3], IW_bar[3], W_bar[3], c[3];
-    quat_matrix(q, R);
-    mat3_tapply(R, omega, W);
-    mat3_apply(body->inertia, W, IW);
-    mat3_tapply(R, bar->L, IW_bar);
-    mat3_add_outer(R_bar, 1, bar->L, IW);
-    mat3_apply(body->inertia, IW_bar, W_bar);
-    mat3_add_symmetric(body_bar->inertia, 1, IW_bar, W);
-    mat3_apply(R, W_bar, c);
-    vec3_add_scaled(omega_bar, 1, c);
-    mat3_add_outer(R_bar, 1, omega, W_bar);
-    quat_matrix_adjoint(q, R_bar, bar->q);
-    body_bar->mass += vec3_dot(v, bar->P);
-    vec3_add_scaled(v_bar, body->mass, bar->P);
-    memset(bar->P, 0, sizeof bar->P);
-    memset(bar->L, 0, sizeof bar->L);
-}
-
 /* ---- tangent ---- */
 
 /* The derivative of omega = R I^-1 R^T L. */

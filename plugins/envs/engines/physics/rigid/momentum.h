@@ -88,15 +88,6 @@ int momentum_adjoint(momentum *r, uint64_t from, uint64_t to, momentum_state *ba
 int momentum_tangent(momentum *r, uint64_t from, uint64_t to, momentum_state *dot,
                      const momentum_body *body_dot, const double *point_dot);
 
-/* Velocities of a state, and momenta from velocities at a pose with a unit quaternion. The adjoint moves the
- * derivatives by P and L out of `bar` and adds them to the derivatives by velocities, pose, mass and inertia.
- */
-void momentum_velocity(const momentum_body *body, const momentum_state *s, double v[3], double omega[3]);
-void momentum_set(const momentum_body *body, const double v[3], const double omega[3], momentum_state *s);
-void momentum_set_adjoint(const momentum_body *body, const double v[3], const double omega[3],
-                          const double q[4], momentum_state *bar, momentum_body *body_bar, double v_bar[3],
-                          double omega_bar[3]);
-
 /* Hash of the vertices hit in each step: roll-outs with other impulses have another hash. */
 uint64_t momentum_branches(momentum *r);
 

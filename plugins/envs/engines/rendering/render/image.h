@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.h - images as arrays of doubles, [row][column][channel], row 0 on top: averaging, the mean square of
- * a difference, and bins: the tiles of an image and the boxes that reach each tile, in the order of the
+/* image.h - images as arrays of doubles, [row][column][channel], row 0 on top: the mean square of a
+ * difference, and bins: the tiles of an image and the boxes that reach each tile, in the order of the
  * boxes. The result of a tile depends on this order alone, so it does not depend on the number of threads. A
  * video is its frames one after the other. */
 #ifndef DS_ENGINES_RENDER_IMAGE_H
@@ -11,16 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Box filter: pixel (r, c) of the size x size image `out` is the mean of the 2 x 2 pixels (2r.., 2c..) of
- * `in`, which is twice as large. */
-void image_halve(uint32_t size, uint32_t channels, const double *in, double *out);
-/* in_bar = the derivatives by `in`, from the derivatives out_bar by `out`. */
-void image_halve_adjoint(uint32_t size, uint32_t channels, const double *out_bar, double *in_bar);
-
 /* Mean of (a - b)^2 over n numbers: the loss of an image or a video. */
 double image_mean_square(size_t n, const double *a, const double *b);
-/* a_bar[n] += weight 2 (a - b) / n, the derivatives of weight times this loss by a. */
-void image_mean_square_adjoint(size_t n, const double *a, const double *b, double weight, double *a_bar);
 
 /* ---- tiles ---- */
 

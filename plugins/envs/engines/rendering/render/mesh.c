@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mesh.c - checks of meshes, reports, and Lambert light per face with its derivatives. */
+/* mesh.c - checks of meshes, and Lambert light per face with its derivatives. */
 #include "engines/rendering/render/mesh.h"
 
 #include "engines/rendering/render/vec3.h"
 
 #include <stdio.h>
-
-int render_report_line(const render_report *r, const char *what, char text[RENDER_TEXT])
-{
-    char behind[96] = "", broken[96] = "";
-    text[0] = '\0';
-    if (r->behind == 0 && r->broken == 0) {
-        return 0;
-    }
-    if (r->behind > 0) {
-        snprintf(behind, sizeof behind, "%u behind the camera or in front of the near plane", r->behind);
-    }
-    if (r->broken > 0) {
-        snprintf(broken, sizeof broken, "%u with coordinates or colours that are too large or not finite",
-                 r->broken);
-    }
-    snprintf(text, RENDER_TEXT, "%s not drawn: %s%s%s", what, behind, behind[0] && broken[0] ? ", " : "",
-             broken);
-    return 1;
-}
 
 int render_mesh_check(const render_mesh *m, char text[RENDER_TEXT])
 {

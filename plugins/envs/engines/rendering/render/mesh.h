@@ -33,10 +33,6 @@ typedef struct render_report {
     uint32_t behind, broken, outside;
 } render_report;
 
-/* Returns 1 and one line without newline if something is behind or broken, else 0 and an empty text. `what`
- * is the noun: "faces". */
-int render_report_line(const render_report *r, const char *what, char text[RENDER_TEXT]);
-
 /* Returns 0 if all indices are valid, else 1 and a line. */
 int render_mesh_check(const render_mesh *m, char text[RENDER_TEXT]);
 

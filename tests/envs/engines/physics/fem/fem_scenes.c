@@ -292,11 +292,13 @@ static void build(fem_model *m, int contact)
 
 int everything_open(everything *s, int contact, const char *isa, size_t memory_bytes)
 {
+    const int plain = isa != NULL && strcmp(isa, "plain") == 0;
     const fem_options o = {.dt = 1e-3,
                            .steps = EVERYTHING_STEPS,
                            .want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION,
                            .memory_bytes = memory_bytes,
-                           .isa = isa};
+                           .isa = isa,
+                           .kernels = plain ? &fem_kernels_plain : NULL};
     double phase[4];
     *s = (everything){.frames = {0, EVERYTHING_STEPS / 3, EVERYTHING_STEPS}};
     build(&s->model, contact);
@@ -312,7 +314,7 @@ int everything_open(everything *s, int contact, const char *isa, size_t memory_b
                                                        .scale = 0.2,
                                                        .dt = o.dt,
                                                        .steps = o.steps,
-                                                       .isa = isa});
+                                                       .isa = plain ? NULL : isa});
     assert_non_null(s->net);
     ds_memory_each(&s->room, control_weights(s->net),
                    (double **const[]){&s->weights, &s->bar, &s->weights_dot, NULL});

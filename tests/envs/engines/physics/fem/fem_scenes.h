@@ -7,6 +7,10 @@
 
 #include "engines/physics/control/control.h"
 #include "engines/physics/fem/episode.h"
+#include "engines/physics/fem/kernels/kernels.h"
+
+/* fem_plain.c: the scalar oracle of the kernels, which adds in another order. */
+extern const fem_kernels fem_kernels_plain;
 
 typedef struct fem_scene {
     fem_model model;

@@ -10,6 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+void image_halve(uint32_t size, uint32_t channels, const double *in, double *out)
+{
+    const size_t row = 2 * (size_t)size * channels;
+    for (size_t r = 0; r < size; r++) {
+        for (size_t c = 0; c < size; c++) {
+            const double *a = in + 2 * r * row + 2 * c * channels;
+            for (size_t k = 0; k < channels; k++) {
+                out[(r * size + c) * channels + k] =
+                    0.25 * ((a[k] + a[channels + k]) + (a[row + k] + a[row + channels + k]));
+            }
+        }
+    }
+}
+
+void image_halve_adjoint(uint32_t size, uint32_t channels, const double *out_bar, double *in_bar)
+{
+    const size_t row = 2 * (size_t)size * channels;
+    for (size_t r = 0; r < 2 * (size_t)size; r++) {
+        for (size_t c = 0; c < 2 * (size_t)size; c++) {
+            const double *g = out_bar + (r / 2 * size + c / 2) * channels;
+            for (size_t k = 0; k < channels; k++) {
+                in_bar[r * row + c * channels + k] = 0.25 * g[k];
+            }
+        }
+    }
+}
+
 /* A face at a pixel. */
 typedef struct sample {
     int active, inside, visible;

@@ -5,6 +5,12 @@
 
 #include "engines/rendering/render/softras.h"
 
+/* Box filter: pixel (r, c) of the size x size image `out` is the mean of the 2 x 2 pixels (2r.., 2c..) of
+ * `in`, which is twice as large. */
+void image_halve(uint32_t size, uint32_t channels, const double *in, double *out);
+/* in_bar = the derivatives by `in`, from the derivatives out_bar by `out`. */
+void image_halve_adjoint(uint32_t size, uint32_t channels, const double *out_bar, double *in_bar);
+
 /* As softras_draw() and softras_adjoint() of a new renderer, pixel by pixel over all faces, in the form of
  * the formulas: slow, one thread, no bins, no vectors. `image` NULL: derivatives only; image_bar NULL: image
  * only. */

@@ -11,6 +11,7 @@
 #include "engines/rendering/render/splat.h"
 #include "render_cases.h"
 #include "temporary.h"
+#include "softras_plain.h"
 #include "test.h"
 
 #include <unistd.h>
@@ -190,7 +191,7 @@ static void images(void **state)
 {
     enum { S = 6, CHANNELS = 4, N = S * S * CHANNELS };
     ds_random r = ds_random_open(1, "images", 0);
-    double in[4 * N], out[N], out_bar[N], in_bar[4 * N], bar[N] = {0};
+    double in[4 * N], out[N], out_bar[N], in_bar[4 * N];
     fill(&r, in, 4 * N, 0, 1);
     fill(&r, out_bar, N, -1, 1);
     image_halve(S, CHANNELS, in, out);
@@ -205,8 +206,6 @@ static void images(void **state)
         assert_near(image_mean_square((size_t)n, out, out_bar) * n, sum, 1e-12);
         sum -= (out[n - 1] - out_bar[n - 1]) * (out[n - 1] - out_bar[n - 1]);
     }
-    image_mean_square_adjoint(N, out, out_bar, 3, bar);
-    assert_near(bar[7], 3 * 2 * (out[7] - out_bar[7]) / N, 1e-15);
     assert_true(image_mean_square(N, out, out) == 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.h - functions of each variant of the kernels: forces of a state, their reverse, and the step. All
- * variants except "plain" give the same bits. */
+ * variants give the same bits. */
 #ifndef DS_ENGINES_FEM_KERNELS_H
 #define DS_ENGINES_FEM_KERNELS_H
 
@@ -24,8 +24,8 @@ typedef struct fem_kernels {
                        double *fb, double *mass_bar, double gravity_bar[4]);
 } fem_kernels;
 
-/* Returns the kernels of the instruction set `isa` (plain, baseline, avx2, avx512; chosen as isa_choose()
- * does), NULL if unknown. */
+/* Returns the kernels of the instruction set `isa` (baseline, avx2, avx512; chosen as isa_choose() does),
+ * NULL if unknown. */
 const fem_kernels *fem_kernels_find(const char *isa);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain.c - the scalar oracle of the kernels: one element after the other, by the laws of law.h, and the
+/* fem_plain.c - the scalar oracle of the kernels: one element after the other, by the laws of law.h, and the
  * step as episode.h writes it. */
-#include "plain.h"
+#include "fem_scenes.h"
 
 #include "engines/physics/fem/ground.h"
-#include "engines/physics/fem/kernels/kernels.h"
+#include "engines/physics/fem/plain.h"
 
 #include <string.h>
 
@@ -210,5 +210,4 @@ static double step_bar(const fem_pack *p, double dt, const double *state, const 
     return most;
 }
 
-extern const fem_kernels fem_kernels_plain;
 const fem_kernels fem_kernels_plain = {"plain", force, vjp, step, step_bar};
