@@ -42,6 +42,10 @@ static const struct {
      {"scene=slide", "duration=0.3", "frames=2", "observe=state", "velocity=3,0,0",
       "variables=contact_mu contact_ke contact_kf rest_area"},
      1e-3},
+    {"envs/soft_ball",
+     {"shape=cube", "substeps=16", "frames=9", "camera=10,30,0", "image_size=32", "variables=density",
+      "contact=3267,10,33,0.3"},
+     1e-3},
     {"envs/jellyfish", {"duration=0.3"}, 1e-5},
     {"envs/jellyfish",
      {"duration=0.1", "observe=image", "image_size=32", "controller=full", "variables=bend rest_area lift"},
@@ -366,6 +370,33 @@ static void throws_are_drawn(void **state)
     assert_true(fabs(v[1][0] - v[2][0]) + fabs(v[1][1] - v[2][1]) + fabs(v[1][2] - v[2][2]) > 0.1);
 }
 
+/* A deformable cube has the start, the weight and the compared states of the rigid one; until it touches the
+ * ground its centre moves alike. */
+static void soft_cube_flies_as_the_rigid_one(void **state)
+{
+    static const char *const names[] = {"envs/soft_ball", "envs/rigid_contact"};
+    const double density = log10(5);
+    double y[2][30];
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        ds_channel c = {.struct_size = sizeof c};
+        fake_env_open(&e, names[k],
+                      (const char *const[]){"substeps=16", "frames=9", "variables=density", "image_size=16",
+                                            "object=3", k ? NULL : "shape=cube", NULL},
+                      0, 0);
+        assert_near(e.lower[0], 0.30103, 0);
+        assert_near(e.upper[0], 1.07918, 0);
+        memcpy(y[k], fake_metric(&e, &density, "y"), 24 * sizeof **y);
+        const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+        assert_int_equal(channels->describe(e.self, 1, &c), DS_OK);
+        assert_int_equal(c.shape[1], 9 * 16);
+        fake_env_close(&e);
+    }
+    for (int t = 0; t < 20; t++) {
+        assert_near(y[0][t], y[1][t], 1e-9);
+    }
+}
+
 /* A sliding cloth loses mu g of its speed each second, from its landing on. */
 static void cloth_slides(void **state)
 {
@@ -569,5 +600,6 @@ static void refused(void **state)
 }
 
 RUN_TESTS(derivatives, derivatives_of_files, beam_slices, ball_flies, no_control, sizes, starts_of_velocities,
-          throws_are_drawn, target_from_file, cloth_slides, jellyfish_swims_by_lift, scenes_of_throws,
-          flat_sheet_has_gradients, refused, defaults, throw_hits, broken_product)
+          throws_are_drawn, target_from_file, cloth_slides, soft_cube_flies_as_the_rigid_one,
+          jellyfish_swims_by_lift, scenes_of_throws, flat_sheet_has_gradients, refused, defaults, throw_hits,
+          broken_product)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Figure 7 of gradSim: the error of a mass after so many iterations of gradient descent, where pictures show colours alone,
-# colours in light, or a texture in light. Prints a table: mean relative error over 20 objects and its 95 % interval; the
-# numbers are in FOLDER/errors.csv.
+# colours in light, with highlights, or a texture in light. Prints a table: mean relative error over 20 objects and its 95 %
+# interval; the numbers are in FOLDER/errors.csv.
 #
 #     examples/paper/gradsim/rendering.sh                results/rendering; half a minute of processor time
 #     examples/paper/gradsim/rendering.sh FOLDER --jobs 1

@@ -46,9 +46,10 @@ static const ds_param *const params[] = {
            "Seed of the random values of scene video: masses and attitude."),
     DS_REAL("force", "10", -1e3, 1e3, "N",
             "Size of each of these forces, downward: of the target, and if it is not a variable."),
-    DS_LIST("stretch", "1, 1, 1", 0.1, 3, 3, "",
-            "Factors by which the target is longer than the shape, along its x, y and z. Unless vertices are "
-            "variables, the body has these lengths, too."),
+    DS_LIST(
+        "stretch", "1, 1, 1", 0.1, 3, 3, "",
+        "Factors by which the target is longer than the shape, along its x, y and z. The body has the shape "
+        "itself, a wrong model, unless vertices are variables."),
     DS_INT("steps", "0", 0, MOST_FRAMES, "", "Steps of 1/30 s; 0: 20, in scene video 30."),
     DS_LIST("frames", "", 0, MOST_FRAMES, MOST_FRAMES, "",
             "Compared frames, ascending; 0 is the frame after the first step. Empty: all, in scene video 0, "
@@ -105,7 +106,8 @@ static void weigh(pushed *e, const double *value)
         e->mass[k] = value[MASSES + k] * value[MASS] / e->mean;
     }
     for (size_t i = 0; i < 3 * n; i++) {
-        e->body[i] = e->mesh.point[i] + value[vertices_of(e) + i];
+        const int moved = e->reshapes || e->observed.is_target;
+        e->body[i] = e->mesh.point[i] + (moved ? value[vertices_of(e) + i] : 0);
     }
     rigid_mass_points(n, e->mass, e->body, &e->whole);
     for (size_t i = 0; i < 3 * n; i++) {
