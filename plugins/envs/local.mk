@@ -68,7 +68,8 @@ include %D%/engines/physics/quasidynamic/local.mk
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
 %C%_engines_physics_cloth_libcloth_la_SOURCES =
-%C%_engines_physics_cloth_libcloth_la_LIBADD = %D%/engines/physics/cloth/libclothcore.la %D%/engines/physics/smoothing/libdistance.la %D%/engines/rendering/observation/libobservation.la
+%C%_engines_physics_cloth_libcloth_la_LIBADD = %D%/engines/physics/cloth/libclothcore.la %D%/engines/physics/smoothing/libdistance.la %D%/engines/rendering/observation/libobservation.la \
+	%D%/engines/physics/fem/libobstacle.la
 env_engine_libs += %D%/engines/physics/cloth/libclothcore.la
 %C%_engines_physics_cloth_libclothcore_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -fopenmp-simd
 %C%_engines_physics_cloth_libclothcore_la_SOURCES = \
@@ -88,6 +89,8 @@ env_engine_libs += %D%/engines/physics/cloth/libclothcore.la
 	%D%/engines/physics/cloth/sets.h \
 	%D%/engines/physics/cloth/sheet.h \
 	%D%/engines/physics/cloth/sheet.c \
+	%D%/engines/physics/cloth/solid.h \
+	%D%/engines/physics/cloth/solid.c \
 	%D%/engines/physics/cloth/spring.h \
 	%D%/engines/physics/cloth/spring.c \
 	%D%/engines/physics/cloth/touch.h \

@@ -72,6 +72,65 @@ good "velocity and size as variables, without a floor" eval --env cloth --set en
 has "gradient agrees with differences in 5 of 5 components" "exact derivatives"
 has "velocity.y" "their names"
 
+# Springs touch spheres, boxes, capsules and meshes.
+sed "s|@|$scenes|" > solid.ini << 'END'
+[scene]
+model = springs
+step = 5e-4
+duration = 0.3
+[cloth sheet]
+cells = 8
+mass = 0.02
+stiffness = 60
+velocity = variable -1..1 -1..0 0..1 start 0.1 -0.4 0.6
+size = variable 0.15..0.25 truth 0.2
+[hold]
+duration = 0.2
+[floor]
+friction = 0.3
+[obstacle ball]
+shape = sphere
+position = 0 0.08 0.16
+radius = 0.06
+friction = 0.4
+[obstacle block]
+shape = box
+position = 0.05 0.03 0.3
+size = 0.1 0.06 0.1
+rotation = 0.9659258 0 0.258819 0
+[obstacle bar]
+shape = capsule
+position = -0.1 0.06 0.25
+radius = 0.03
+length = 0.1
+rotation = 0.70710678 0.70710678 0 0
+[obstacle star]
+shape = mesh
+file = @/star.obj
+scale = 0.15
+position = 0.12 0.05 0.2
+[target]
+velocity = 0 -0.4 0.6
+[loss]
+compare = mesh
+END
+for k in 2 4; do
+    good "springs on four obstacles" eval --env cloth --set env.scene=solid.ini --x random:$k --gradient --fd
+    has "gradient agrees with differences in 5 of 5 components" "exact derivatives at point $k"
+done
+# On a box as floor the cloth lies at the offset from its top.
+sed 's/^duration = 0.3/duration = 0.6/; s/^position = 0.05 0.03 0.3/position = 0 0 0/; s/^size = 0.1 0.06 0.1/size = 3 0.1 3/; /^.obstacle bar/,/^position = 0.12/d; /^.obstacle ball/,/^friction = 0.4/d; /^rotation/d; /^.floor/,/^friction/d' solid.ini > table.ini
+good "a box as floor" eval --env cloth --set env.scene=table.ini --x start --metrics
+awk '$1 == "lowest" { found = $3 > 0.0535 && $3 < 0.0551 } END { exit !found }' out
+result $? "carries the cloth"
+solid() { # solid LINE TEXT EDIT
+    sed "$3" solid.ini > own.ini
+    bad 3 "$1$2" eval --env cloth --set env.scene=own.ini
+}
+solid "" "the cloth begins 0.0041 m inside obstacle 1, at -0.05 0.225 0" 's/^position = 0 0.08.*/position = 0 0.2 0/'
+solid own.ini:18: " radius of an obstacle cannot be a variable with model = springs" 's/^radius = 0.06/radius = variable 0.05..0.07/'
+solid own.ini:19: " unknown key 'stiffness' in [obstacle ball]: expected one of shape" 's/^radius = 0.06/&\nstiffness = 3/'
+
 # ---- membranes: everything in one scene, a mesh as cloth ----
 cat > all.ini << 'END'
 [scene]

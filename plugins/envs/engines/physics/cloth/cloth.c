@@ -29,10 +29,16 @@ int cloth_open(cloth *c, ds_memory *room, const cloth_mesh *mesh, uint64_t steps
     c->checkpoint = ds_memory_doubles(room, (steps / segment + 1) * 6 * n);
     c->frame = ds_memory_doubles(room, (segment + 1) * 9 * n);
     c->vertex_bar = ds_memory_doubles(room, 2 * n);
+    c->pushed = ds_memory_doubles(room, 3 * n);
     return !room->failed;
 }
 
 double *cloth_start(cloth *c)
+{
+    return c->checkpoint;
+}
+
+const double *cloth_state_at_start(const cloth *c)
 {
     return c->checkpoint;
 }
@@ -67,10 +73,22 @@ static void velocities(cloth *c, uint64_t step, const double *x, const double *v
     }
 }
 
-static void advance(cloth *c, uint64_t step, const double *x, const double *v, double *u, double *x_new,
+/* The velocities after contact with the solids. */
+static const double *pushed(cloth *c, const double *x, const double *u)
+{
+    if (c->solids == 0) {
+        return u;
+    }
+    memcpy(c->pushed, u, 3 * c->mesh.stride * sizeof *u);
+    solid_push(c->solid, c->solids, c->h, &c->mesh, x, c->pushed);
+    return c->pushed;
+}
+
+static void advance(cloth *c, uint64_t step, const double *x, const double *v, double *before, double *x_new,
                     double *v_new)
 {
-    velocities(c, step, x, v, u);
+    velocities(c, step, x, v, before);
+    const double *u = pushed(c, x, before);
     if (c->surface == CLOTH_PAN) {
         touch_pose pose;
         c->driver->pose(c->self, step, &pose);
@@ -81,8 +99,9 @@ static void advance(cloth *c, uint64_t step, const double *x, const double *v, d
 }
 
 /* Reverse of contact: x_bar, v_bar go from the new state to x and u. */
-static void contact_adjoint(cloth *c, uint64_t step, const double *x, const double *u)
+static void contact_adjoint(cloth *c, uint64_t step, const double *x, const double *before)
 {
+    const double *u = pushed(c, x, before);
     if (c->surface == CLOTH_PAN) {
         touch_pose pose, bar = {0, 0, 0, 0, 0, 0};
         c->driver->pose(c->self, step, &pose);
@@ -91,6 +110,9 @@ static void contact_adjoint(cloth *c, uint64_t step, const double *x, const doub
     } else {
         touch_floor_adjoint(c->set, &c->floor, c->h, c->mesh.stride, x, u, c->x_bar, c->v_bar,
                             c->vertex_bar + c->mesh.stride);
+    }
+    if (c->solids > 0) {
+        solid_adjoint(c->solid, c->solids, c->h, &c->mesh, x, before, c->x_bar, c->v_bar);
     }
 }
 

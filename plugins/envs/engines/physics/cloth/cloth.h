@@ -5,12 +5,14 @@
  *     f = forces of the springs at (x, v)
  *     u = exp(-drag h) v + h (f / mass + g)
  *     u = prescribed velocity, for anchored vertices
- *     contact changes u to v' and moves x to x' (touch.h)
+ *     contact with solids changes u (solid.h)
+ *     contact with the surface changes u to v' and moves x to x' (touch.h)
  * States are structures of arrays: component i (x, y, z) of vertex j is at [i stride + j]. */
 #ifndef DS_ENGINES_CLOTH_H
 #define DS_ENGINES_CLOTH_H
 
 #include "mesh.h"
+#include "solid.h"
 #include "spring.h"
 #include "touch.h"
 
@@ -48,6 +50,8 @@ typedef struct cloth {
     int surface;    /* CLOTH_FLOOR, CLOTH_PAN */
     touch_floor floor;
     touch_pan pan;
+    const fem_obstacle *solid; /* [solids], besides the floor */
+    size_t solids;
     uint32_t *anchored; /* vertices, `anchors` of them; room for all vertices */
     size_t anchors;
     int set;        /* SPRING_*; default: the widest */
@@ -71,6 +75,7 @@ typedef struct cloth {
     double *state;
     double *f, *work;   /* per vertex: force or its derivative; scratch memory of the springs */
     double *vertex_bar; /* per vertex: derivatives by its mass, by friction */
+    double *pushed;     /* velocities after contact with solids */
 } cloth;
 
 /* Opens *c, which holds zeros or what the environment has already set. Takes arrays from `room`, like the
@@ -82,6 +87,7 @@ int cloth_open(cloth *c, ds_memory *room, const cloth_mesh *mesh, uint64_t steps
 /* The state at the start: positions, then velocities from stride * 3 doubles on. Fill it before
  * cloth_simulate(). */
 double *cloth_start(cloth *c);
+const double *cloth_state_at_start(const cloth *c);
 
 /* Runs an episode. *bad: the first step with a non-finite state (to within a segment), where the episode
  * ends, or -1. DS_STOPPED if the host stops. */

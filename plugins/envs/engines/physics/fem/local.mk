@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Deformable bodies of particles: model and meshes, episodes with adjoint and tangent. The kernels (variant.c) are
 # compiled for each instruction set, without fused multiply-add: all of them compute the same bits.
-env_engine_libs += %D%/libfem.la $(fem_variants)
+env_engine_libs += %D%/libfem.la $(fem_variants) %D%/libobstacle.la
+%C%_libobstacle_la_SOURCES = \
+	%D%/obstacle.c \
+	%D%/obstacle.h \
+	%D%/obstacle_scene.h
 %C%_libfem_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
-%C%_libfem_la_LIBADD = $(fem_variants)
+%C%_libfem_la_LIBADD = $(fem_variants) %D%/libobstacle.la
 %C%_libfem_la_SOURCES = \
 	%D%/episode.c \
 	%D%/episode.h \
@@ -19,8 +23,6 @@ env_engine_libs += %D%/libfem.la $(fem_variants)
 	%D%/mesh.h \
 	%D%/model.c \
 	%D%/model.h \
-	%D%/obstacle.c \
-	%D%/obstacle.h \
 	%D%/pack.c \
 	%D%/pack.h \
 	%D%/plain.h \

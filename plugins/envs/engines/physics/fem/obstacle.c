@@ -94,6 +94,16 @@ static void axes(const double q[4], double r[9])
     memcpy(r, m, sizeof m);
 }
 
+int fem_obstacle_is_near(const fem_obstacle *o, const double q[3])
+{
+    double reach = o->offset, d[3];
+    for (int i = 0; i < 3; i++) {
+        reach += o->size[i];
+        d[i] = q[i] - o->position[i];
+    }
+    return dot3(d, d) < reach * reach;
+}
+
 void fem_obstacle_point(const fem_obstacle *o, const double own[3], double world[3])
 {
     double r[9];
@@ -193,17 +203,6 @@ static int touches(const fem_obstacle *o, const double *q, const double *u, touc
     return 1;
 }
 
-/* Bodies that a particle cannot touch are passed over without square roots. */
-static int is_near(const fem_obstacle *o, const double *q)
-{
-    double reach = o->offset, d[3];
-    for (int i = 0; i < 3; i++) {
-        reach += o->size[i];
-        d[i] = q[i] - o->position[i];
-    }
-    return dot3(d, d) < reach * reach;
-}
-
 void fem_obstacles_force(const fem_obstacle *o, size_t count, size_t particles, const double *state,
                          double *force)
 {
@@ -211,7 +210,7 @@ void fem_obstacles_force(const fem_obstacle *o, size_t count, size_t particles, 
     for (size_t k = 0; k < count; k++) {
         for (size_t p = 0; p < particles; p++) {
             const double *q = state + WIDTH * p;
-            if (!is_near(o + k, q) || !touches(o + k, q, q + 4, &t)) {
+            if (!fem_obstacle_is_near(o + k, q) || !touches(o + k, q, q + 4, &t)) {
                 continue;
             }
             for (int i = 0; i < 3; i++) {
@@ -269,7 +268,7 @@ void fem_obstacles_vjp(const fem_obstacle *o, size_t count, size_t particles, co
     for (size_t k = 0; k < count; k++) {
         for (size_t p = 0; p < particles; p++) {
             const double *q = state + WIDTH * p;
-            if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
+            if (fem_obstacle_is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
                 double *to = bar + WIDTH * p;
                 reverse(o + k, &t, q, q + 4, force_bar + 4 * p, to, to + 4, by + k);
             }
@@ -316,7 +315,7 @@ void fem_obstacles_jvp(const fem_obstacle *o, size_t count, size_t particles, co
     for (size_t k = 0; k < count; k++) {
         for (size_t p = 0; p < particles; p++) {
             const double *q = state + WIDTH * p, *d = dot + WIDTH * p;
-            if (is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
+            if (fem_obstacle_is_near(o + k, q) && touches(o + k, q, q + 4, &t)) {
                 change(o + k, &t, q, q + 4, d, d + 4, along + k, force_dot + 4 * p);
             }
         }

@@ -52,6 +52,9 @@ double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[
 /* The place in the world of a point of its own frame. */
 void fem_obstacle_point(const fem_obstacle *o, const double own[3], double world[3]);
 
+/* Can a point be nearer than the offset? Quick; yes where in doubt. */
+int fem_obstacle_is_near(const fem_obstacle *o, const double q[3]);
+
 /* States are [particles][8] with positions from 0 and velocities from 4, forces [particles][4]
  * (kernels/kernels.h). Adds the forces of all obstacles; the reverse adds the derivatives by the state and by
  * the constants (by[count]) from those by the forces; the tangent adds the change of the forces along `dot`,

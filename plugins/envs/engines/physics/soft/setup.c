@@ -152,17 +152,17 @@ static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obst
     }
 }
 
-static void read_obstacle(setup_reader *r, const scene_section *s)
+/* Shape and place of the next obstacle; returns 0 where they are missing. */
+static int read_obstacle_shape(setup_reader *r, const scene_section *s, fem_obstacle *out)
 {
     static const fem_obstacle_shape shape_of[] = {FEM_SPHERE, FEM_BOX, FEM_CAPSULE, FEM_SURFACE};
     fem_obstacle o = {.rotation = {1, 0, 0, 0}};
-    fem_model *m = &r->soft->model;
-    if (m->obstacles == FEM_MOST_OBSTACLES) {
+    if (r->soft->model.obstacles == FEM_MOST_OBSTACLES) {
         scene_fail(r->f, s, NULL, "more than %d obstacles", FEM_MOST_OBSTACLES);
-        return;
+        return 0;
     }
     if (!scene_needs(r->f, s, "shape") || !scene_needs(r->f, s, "position")) {
-        return;
+        return 0;
     }
     o.shape = shape_of[scene_choice(r->f, s, "shape", obstacle_shapes, 0)];
     setup_numbers(r, s, "position", "m", OF_OBSTACLE(position, 1), -setup_most_size, setup_most_size,
@@ -176,6 +176,49 @@ static void read_obstacle(setup_reader *r, const scene_section *s)
         o.rotation[d] /= length;
     }
     read_obstacle_size(r, s, &o);
+    *out = o;
+    return !scene_failed(r->f);
+}
+
+size_t soft_setup_obstacles(scene_file *f, ds_memory *memory, fem_obstacle out[FEM_MOST_OBSTACLES])
+{
+    soft_scene *e = calloc(1, sizeof *e);
+    setup_reader *r = calloc(1, sizeof *r);
+    size_t count = 0;
+    if (e != NULL && r != NULL) {
+        *r = (setup_reader){.setup = &e->setup, .soft = &e->soft, .f = f};
+        e->setup.memory = *memory;
+    }
+    for (const scene_section *s = NULL; e != NULL && r != NULL && (s = scene_next(f, s, "obstacle"));) {
+        fem_obstacle *o = &e->soft.model.obstacle[e->soft.model.obstacles];
+        if (!read_obstacle_shape(r, s, o)) {
+            break;
+        }
+        if (r->variables > 0) {
+            scene_fail(f, s, r->variable[0].key,
+                       "%s of an obstacle cannot be a variable with model = springs", r->variable[0].key);
+        }
+        o->mu = scene_number(f, s, "friction", 0, 100, 0.3);
+        o->offset = scene_number(f, s, "offset", 0, 1, 0.005);
+        out[count++] = *o;
+        e->soft.model.obstacles = count;
+    }
+    if (e != NULL && r != NULL) {
+        *memory = e->setup.memory;
+    }
+    memory->failed |= e == NULL || r == NULL;
+    free(e);
+    free(r);
+    return count;
+}
+
+static void read_obstacle(setup_reader *r, const scene_section *s)
+{
+    fem_obstacle o;
+    fem_model *m = &r->soft->model;
+    if (!read_obstacle_shape(r, s, &o)) {
+        return;
+    }
     o.ke = setup_number(r, s, "stiffness", "N/m", OF_OBSTACLE(ke, 1), 0, 1e9, 1e4);
     o.kd = setup_number(r, s, "damping", "N s/m", OF_OBSTACLE(kd, 1), 0, 1e9, 1);
     o.kf = setup_number(r, s, "sliding", "N s/m", OF_OBSTACLE(kf, 1), 0, 1e9, 10);

@@ -11,4 +11,8 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
                           const ds_host *host);
 void soft_setup_free(soft_setup *setup);
 
+/* The obstacles of a scene of springs: shapes, places, friction and offset, without variables. Mistakes are
+ * in the file; check memory->failed. */
+size_t soft_setup_obstacles(scene_file *f, ds_memory *memory, fem_obstacle out[FEM_MOST_OBSTACLES]);
+
 #endif

@@ -3,6 +3,8 @@
  * soft.h). */
 #include "engines/physics/soft/soft.h"
 
+#include "engines/physics/fem/obstacle_scene.h"
+
 #include <diffsim/helper/fail.h>
 
 #include <math.h>
@@ -513,37 +515,8 @@ static uint64_t obstacles_from(const soft *s)
     return s->model.springs > 0 ? 3 : 2;
 }
 
-static void add_obstacle(const fem_obstacle *o, const char *name, ds_scene_kit *k)
-{
-    const double *p = o->position;
-    double reach = 0;
-    for (int d = 0; d < 3; d++) {
-        reach += o->size[d] * o->size[d];
-    }
-    reach = o->shape == FEM_CAPSULE ? o->size[0] + o->size[1] : sqrt(reach);
-    if (o->shape == FEM_SPHERE) {
-        ds_scene_kit_body(k, name, DS_BODY_SPHERE, DS_ROLE_FIXED, 1, (double[4]){o->size[0], 0, 0, 0});
-    } else if (o->shape == FEM_BOX) {
-        ds_scene_kit_body(k, name, DS_BODY_BOX, DS_ROLE_FIXED, 1,
-                          (double[4]){o->size[0], o->size[1], o->size[2], 0});
-    } else if (o->shape == FEM_SURFACE) {
-        const uint64_t at =
-            ds_scene_kit_body(k, name, DS_BODY_MESH, DS_ROLE_FIXED, o->points, (double[4]){0, 0, 0, 0});
-        k->body[at].index = o->index;
-        k->body[at].index_count = o->indices;
-    } else {
-        ds_scene_kit_body(k, name, DS_BODY_CAPSULE, DS_ROLE_FIXED, 1,
-                          (double[4]){o->size[0], 2 * o->size[1], 0, 0});
-    }
-    ds_scene_kit_include(k, p[0], p[1], p[2], reach);
-}
-
 void soft_bodies(void *self, ds_scene_kit *k)
 {
-    static const char *const names[FEM_MOST_OBSTACLES] = {
-        "obstacle",    "obstacle_2",  "obstacle_3",  "obstacle_4",  "obstacle_5",  "obstacle_6",
-        "obstacle_7",  "obstacle_8",  "obstacle_9",  "obstacle_10", "obstacle_11", "obstacle_12",
-        "obstacle_13", "obstacle_14", "obstacle_15", "obstacle_16"};
     soft *s = self;
     add_body(s, k, BODY);
     add_body(s, k, TARGET);
@@ -554,7 +527,7 @@ void soft_bodies(void *self, ds_scene_kit *k)
         k->body[at].index_count = 2 * s->model.springs;
     }
     for (size_t i = 0; i < s->model.obstacles; i++) {
-        add_obstacle(&s->model.obstacle[i], names[i], k);
+        fem_obstacle_body(&s->model.obstacle[i], i, k);
     }
     for (size_t i = 0; i < s->model.particles; i++) {
         const double *q = s->model.q + 3 * i, *goal = s->goal + 3 * i;
@@ -572,15 +545,7 @@ void soft_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const soft *s = self;
     if (b >= obstacles_from(s)) {
-        const fem_obstacle *o = &s->model.obstacle[b - obstacles_from(s)];
-        if (o->shape == FEM_SURFACE) {
-            for (size_t i = 0; i < o->points; i++) {
-                fem_obstacle_point(o, o->point + 3 * i, out + 3 * i);
-            }
-            return;
-        }
-        memcpy(out, o->position, sizeof o->position);
-        memcpy(out + 3, o->rotation, sizeof o->rotation);
+        fem_obstacle_place(&s->model.obstacle[b - obstacles_from(s)], out);
         return;
     }
     const double *from = b == TARGET ? s->goal : soft_frame(s, k);

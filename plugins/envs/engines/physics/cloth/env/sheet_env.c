@@ -8,6 +8,7 @@
 #include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/sheet.h"
 #include "engines/physics/cloth/cloth.h"
+#include "engines/physics/fem/obstacle_scene.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/norm.h"
 
@@ -410,6 +411,28 @@ static ds_status check_step(sheet_env *e)
     return cloth_warn_of_step(&e->c, hang_cloth(e), where, sheet_env_cure);
 }
 
+/* The cloth must not begin inside a solid; check_step() has hung it up. */
+static ds_status check_solids(const sheet_env *e)
+{
+    const size_t n = e->c.mesh.stride;
+    const double *x = cloth_state_at_start(&e->c);
+    double normal[3], turn[9], slope;
+    for (size_t k = 0; k < e->solids; k++) {
+        for (size_t j = 0; j < e->c.mesh.vertices; j++) {
+            const double q[3] = {x[j], x[n + j], x[2 * n + j]};
+            const double phi = fem_obstacle_distance(&e->solid[k], q, normal, turn, &slope);
+            if (phi < 0) {
+                return ds_host_fail(
+                    e->kit.host, DS_E_DATA,
+                    "the cloth begins %.3g m inside obstacle %zu, at %.3g %.3g %.3g: move one "
+                    "of them",
+                    -phi, k + 1, q[0], q[1], q[2]);
+            }
+        }
+    }
+    return DS_OK;
+}
+
 /* Makes the episode just simulated the target. */
 static ds_status open_pictures(sheet_env *e)
 {
@@ -464,10 +487,13 @@ ds_status sheet_env_allocate(void *self)
     const uint32_t side = (uint32_t)e->cells + 1;
     const uint32_t corner[4] = {0, side * (side - 1), side - 1, side * side - 1};
     memcpy(e->corner, corner, sizeof corner);
+    e->c.solid = e->solid;
+    e->c.solids = e->solids;
     e->c.anchors = 2;
     e->c.anchored[0] = corner[0];
     e->c.anchored[1] = corner[1];
     ds_status status = check_step(e);
+    status = status != DS_OK ? status : check_solids(e);
     return status == DS_OK ? make_target(e) : status;
 }
 
@@ -542,6 +568,10 @@ ds_status sheet_env_adjoint(void *self, ds_eval *io)
 void sheet_env_place(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const sheet_env *e = self;
+    if (b > TARGET) {
+        fem_obstacle_place(&e->solid[b - TARGET - 1], out);
+        return;
+    }
     const double *x = b == TARGET ? e->target : frame_of(e, k);
     for (size_t v = 0; v < e->c.mesh.vertices; v++) {
         for (size_t i = 0; i < 3; i++) {
@@ -559,6 +589,9 @@ void sheet_env_bodies(void *self, ds_scene_kit *s)
                           e->c.mesh.vertices, (double[4]){0, 0, 0, 0});
         ds_scene_kit_at(s, b)->index = e->s.triangle;
         ds_scene_kit_at(s, b)->index_count = 6 * e->s.cells * e->s.cells;
+    }
+    for (size_t i = 0; i < e->solids; i++) {
+        fem_obstacle_body(&e->solid[i], i, s);
     }
     for (size_t v = 0; v < e->c.mesh.vertices; v++) {
         const double *x = e->target + v;

@@ -30,6 +30,8 @@ typedef struct sheet_env {
     cloth_camera seen;     /* loss = image */
     const double *w;       /* of networks in the present episode; NULL for the target */
     double *w_bar, *tape;
+    fem_obstacle solid[FEM_MOST_OBSTACLES]; /* set before allocate() */
+    size_t solids;
 } sheet_env;
 
 extern const ds_param *const sheet_env_params[];

@@ -5,6 +5,7 @@
 #include "engines/physics/cloth/env/disc_env.h"
 #include "engines/physics/cloth/env/lift_env.h"
 #include "engines/physics/cloth/env/sheet_env.h"
+#include "engines/physics/soft/setup.h"
 
 #include <string.h>
 
@@ -70,7 +71,7 @@ static void open_keys(opened *o, ds_param_reader *in, const char *const *kinds, 
     for (const char *const *kind = kinds; *kind; kind++) {
         const scene_section *first = scene_next(o->file, NULL, *kind),
                             *second = first ? scene_next(o->file, first, *kind) : NULL;
-        if (second) {
+        if (second && strcmp(*kind, "obstacle") != 0) {
             scene_fail(o->file, second, NULL, "a second section [%s]: this model has one", *kind);
         }
     }
@@ -183,7 +184,8 @@ static void read_true_stiffness(opened *o, const scene_quantity *k)
 
 static void read_sheet(void *self, ds_param_reader *in)
 {
-    static const char *const kinds[] = {"scene", "cloth", "hold", "floor", "target", "loss", "camera", NULL};
+    static const char *const kinds[] = {"scene",  "cloth", "hold",   "floor", "obstacle",
+                                        "target", "loss",  "camera", NULL};
     static const char *const shapes[] = {"grid", NULL};
     static const scene_key keys[] = {{"scene", "step", "h"},
                                      {"scene", "duration", "duration"},
@@ -218,6 +220,9 @@ static void read_sheet(void *self, ds_param_reader *in)
     }
     if (!scene_next(o->file, NULL, "floor")) {
         scene_params_set(&o->params, "floor", -1e6);
+    }
+    if (!scene_failed(o->file)) {
+        e->env.solids = soft_setup_obstacles(o->file, &e->env.kit.memory, e->env.solid);
     }
     read_variables(o, &k, v, size);
     read_true_stiffness(o, &k);
