@@ -264,6 +264,7 @@ slow_scripts = \
 	%D%/cli/install/pip_slow.sh \
 	%D%/cli/install/wheel_slow.sh \
 	%D%/cli/store/kill_every_slow.sh \
+	%D%/cli/methods/control_slow.sh \
 	%D%/cli/methods/optimizers_slow.sh \
 	%D%/cli/methods/orders_slow.sh \
 	%D%/cli/methods/recordings_slow.sh \

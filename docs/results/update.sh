@@ -87,6 +87,7 @@ named() {
 # The flags of dshost report for an experiment. What has been published counts every difference, however small.
 flags() {
 	case $1 in
+	optimizers) echo "--any-version --tolerance 0 --reference boleap" ;;
 	methods | methods_full | methods_small | methods_all) echo "--any-version --tolerance 0 --reference racer" ;;
 	training) echo "--tolerance 0 --reference racer" ;;
 	*) echo "--tolerance 0 --reference boleap" ;;

@@ -423,7 +423,7 @@ envplugin_LTLIBRARIES += %D%/billiards.la %D%/cube_throw.la
 # Target densities and recorded lifts, found by the plugins beside themselves; also in a build outside of the
 # source tree (make distcheck).
 envdatadir = $(envplugindir)/data
-dist_envdata_DATA = %D%/data/chopsticks.targets %D%/data/cloth.lift %D%/data/pinch.targets \
+dist_envdata_DATA = %D%/data/chopsticks.targets %D%/data/cloth.lift %D%/data/paper.lift %D%/data/pinch.targets \
 	%D%/data/rollingpin.targets %D%/data/table.targets %D%/data/torus.targets %D%/data/writer.targets
 all-local: plugin-data-links
 plugin-data-links:

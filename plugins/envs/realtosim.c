@@ -11,8 +11,9 @@ static const ds_desc desc = {
     .flags = DS_ENV_GRADIENT,
     .summary = "Find size, mass, friction and stiffness of a cloth from a recording of a lift.",
     .description =
-        "Variables, each in [-1, 1]: width and length (0.5 to 1.5 times nominal), mass (0.01 to 0.1 kg, "
-        "logarithmic), friction (0 to 1), then the stiffness of 8 x 8 patches (10 to 200 N/m, logarithmic). "
+        "Variables, each in [-1, 1]: width and length (0.5 to 1.5 times nominal), mass (0.01 to 0.1 kg or "
+        "mass_range, logarithmic), friction (0 to 1), then the stiffness of 8 x 8 patches (10 to 200 N/m or "
+        "stiffness_range, logarithmic). "
         "The cloth lies on a table; vertices near the gripper follow its path. Loss: mean distance of "
         "simulated corners to recorded ones.\nWith r2s_norm = sq the loss is a sum of squares and offers its "
         "residuals; products J v are computed by differences, J^T v by the adjoint.\nThe gripper holds every "

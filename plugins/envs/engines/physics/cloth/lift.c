@@ -13,8 +13,6 @@ enum { SEGMENT = 100, PATCHES = LIFT_CELLS * LIFT_CELLS };
 
 static const double start_height = 0.001, grip_radius = 0.02; /* m */
 static const double damping = 0.002, drag = 1, gravity = 9.81;
-static const double mass_middle = 0.0316;                     /* kg */
-static const double stiffness_low = 10, stiffness_ratio = 20; /* N/m */
 
 /* ---- callbacks of an episode ---- */
 
@@ -123,6 +121,18 @@ void lift_residuals(const lift *l, double *out)
 }
 
 /* ---- set-up ---- */
+
+void lift_set_ranges(lift *l, const double mass[2], const double stiffness[2])
+{
+    if (mass != NULL) {
+        l->mass_middle = sqrt(mass[0] * mass[1]);
+        l->mass_ratio = mass[1] / mass[0];
+    }
+    if (stiffness != NULL) {
+        l->stiffness_low = stiffness[0];
+        l->stiffness_ratio = stiffness[1] / stiffness[0];
+    }
+}
 
 void lift_hidden(uint64_t seed, double u[LIFT_VARIABLES])
 {
@@ -240,6 +250,10 @@ int lift_open(lift *l, ds_memory *room, const trajectory *data, uint64_t fitted,
     memset(l, 0, sizeof *l);
     l->data = *data;
     l->fitted = fitted;
+    l->mass_middle = 0.0316;
+    l->mass_ratio = 10;
+    l->stiffness_low = 10;
+    l->stiffness_ratio = 20;
     if (!allocate(l, room, h, host)) {
         return 0;
     }
@@ -269,10 +283,10 @@ static void set_variables(lift *l, const double *u)
 {
     l->size[0] = l->data.size[0] * (1 + 0.5 * u[0]);
     l->size[1] = l->data.size[1] * (1 + 0.5 * u[1]);
-    l->mass = mass_middle * pow(10, 0.5 * u[2]);
+    l->mass = l->mass_middle * pow(l->mass_ratio, 0.5 * u[2]);
     l->friction = 0.5 * (u[3] + 1);
     for (int i = 0; i < PATCHES; i++) {
-        l->patch[i] = stiffness_low * pow(stiffness_ratio, 0.5 * (u[4 + i] + 1));
+        l->patch[i] = l->stiffness_low * pow(l->stiffness_ratio, 0.5 * (u[4 + i] + 1));
     }
     l->c.mass = l->mass / (double)l->c.mesh.vertices;
     l->c.floor.mu = l->friction;
@@ -371,11 +385,11 @@ ds_status lift_gradient(lift *l, double *grad)
     }
     grad[0] *= 0.5 * l->data.size[0];
     grad[1] *= 0.5 * l->data.size[1];
-    grad[2] = l->c.mass_bar / (double)l->c.mesh.vertices * l->mass * 0.5 * log(10);
+    grad[2] = l->c.mass_bar / (double)l->c.mesh.vertices * l->mass * 0.5 * log(l->mass_ratio);
     grad[3] = 0.5 * l->c.mu_bar;
     sheet_stiffness_bar(&l->s, &l->c, l->patch_bar);
     for (int i = 0; i < PATCHES; i++) {
-        grad[4 + i] = l->patch_bar[i] * l->patch[i] * 0.5 * log(stiffness_ratio);
+        grad[4 + i] = l->patch_bar[i] * l->patch[i] * 0.5 * log(l->stiffness_ratio);
     }
     return DS_OK;
 }

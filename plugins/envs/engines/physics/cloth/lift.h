@@ -22,6 +22,8 @@ typedef struct lift {
     uint64_t steps, every, frames; /* `every` steps make an output step */
     double centre[2], along[2],
         across[2]; /* in the plane (x, z): middle of the sheet, directions of width and length */
+    double mass_middle, mass_ratio;        /* kg; largest over smallest mass */
+    double stiffness_low, stiffness_ratio; /* N/m */
     double size[2], mass, friction, patch[LIFT_CELLS * LIFT_CELLS], patch_bar[LIFT_CELLS * LIFT_CELLS];
     uint32_t corner[4];
     uint64_t fitted; /* number of first rows that the loss uses; the others are held out */
@@ -43,6 +45,14 @@ typedef struct lift {
  * of the last row must be at most LIFT_MAX_STEPS h. Returns 0 without memory. */
 int lift_open(lift *l, ds_memory *room, const trajectory *data, uint64_t fitted, double h,
               const ds_host *host);
+
+/* Smallest and largest mass, kg, and stiffness of a patch, N/m, instead of 0.01 to 0.1 and 10 to 200; NULL
+ * leaves them. */
+void lift_set_ranges(lift *l, const double mass[2], const double stiffness[2]);
+
+/* Those of the bundled recording of stiff paper, data/paper.lift. */
+enum { LIFT_PAPER_SEED = 2 };
+static const double lift_paper_mass[2] = {0.01, 0.1}, lift_paper_stiffness[2] = {60, 600};
 
 /* Warns if h is too long for the lightest and stiffest cloth. */
 ds_status lift_check_step(lift *l, const char *cure);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_lift.c - writes a synthetic recording of a lift: make_lift SEED SIGMA DROP > FILE. Simulates a hidden
- * cloth (variables uniform in [-0.8, 0.8]), adds Gaussian noise of SIGMA metres to its corners and drops each
- * with probability DROP. */
+/* make_lift.c - writes a synthetic recording of a lift: make_lift SEED SIGMA DROP [paper] > FILE. Simulates
+ * a hidden cloth, or stiff paper (variables uniform in [-0.8, 0.8]), adds Gaussian noise of SIGMA metres to
+ * its corners and drops each with probability DROP. */
 #include <diffsim/helper/random.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lift.h"
 
@@ -32,10 +33,10 @@ static void first_corners(double *row, const double *u)
     }
 }
 
-static void print(const lift *l, uint64_t seed, double sigma, double drop)
+static void print(const lift *l, uint64_t seed, double sigma, double drop, const char *object)
 {
     ds_random noise = ds_random_open(seed, "lift noise", 0), lost = ds_random_open(seed, "lift drop", 0);
-    printf("# A simulated lift with noise: make_lift %d %g %g\n", (int)seed, sigma, drop);
+    printf("# A simulated lift with noise: make_lift %d %g %g%s\n", (int)seed, sigma, drop, object);
     printf("format = ds-cloth-1\nname = synthetic-%d\nrate_hz = %d\nn = %d\nnominal_width = "
            "%g\nnominal_length = %g\n",
            (int)seed, RATE, ROWS, nominal, nominal);
@@ -61,8 +62,9 @@ static void print(const lift *l, uint64_t seed, double sigma, double drop)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: make_lift SEED SIGMA DROP > FILE\n");
+    const int paper = argc == 5 && strcmp(argv[4], "paper") == 0;
+    if (argc != 4 && !paper) {
+        fprintf(stderr, "usage: make_lift SEED SIGMA DROP [paper] > FILE\n");
         return 2;
     }
     uint64_t seed = strtoull(argv[1], NULL, 10);
@@ -76,12 +78,18 @@ int main(int argc, char **argv)
         path(t.row + TRAJECTORY_COLUMNS * r, (double)r / RATE, nominal * (1 + 0.5 * u[1]));
         first_corners(t.row + TRAJECTORY_COLUMNS * r, u);
     }
-    if (!t.row || !lift_open(&l, &room, &t, t.rows, 2e-4, NULL) || lift_simulate(&l, u, &bad) != DS_OK ||
-        bad >= 0) {
+    if (!t.row || !lift_open(&l, &room, &t, t.rows, paper ? 1e-4 : 2e-4, NULL)) {
+        fprintf(stderr, "make_lift: out of memory\n");
+        return 1;
+    }
+    if (paper) {
+        lift_set_ranges(&l, lift_paper_mass, lift_paper_stiffness);
+    }
+    if (lift_simulate(&l, u, &bad) != DS_OK || bad >= 0) {
         fprintf(stderr, "make_lift: out of memory, or the cloth diverged\n");
         return 1;
     }
-    print(&l, seed, strtod(argv[2], NULL), strtod(argv[3], NULL));
+    print(&l, seed, strtod(argv[2], NULL), strtod(argv[3], NULL), paper ? " paper" : "");
     ds_memory_free(&room);
     return 0;
 }

@@ -13,12 +13,20 @@
 enum { CLOTH, GRIPPER, CORNERS, TARGET };
 
 const char lift_env_cure[] = "reduce parameter h";
-static const char *const norms[] = {"l2", "sq", NULL}, *const losses[] = {"task", "image", NULL};
+static const char *const norms[] = {"l2", "sq", NULL}, *const losses[] = {"task", "image", NULL},
+                         *const objects[] = {"cloth", "paper", NULL};
 
 const ds_param *const lift_env_params[] = {
+    DS_ENUM("object", "cloth", objects,
+            "What the bundled recording shows, and the ranges searched: a cloth (0.01 to 0.1 kg, 10 to 200 "
+            "N/m), or "
+            "stiff paper (0.01 to 0.1 kg, 60 to 600 N/m; set h = 1e-4)."),
+    DS_LIST("mass_range", "", 1e-6, 1e3, 2, "kg", "Smallest and largest mass; empty = those of the object."),
+    DS_LIST("stiffness_range", "", 1e-6, 1e9, 2, "N/m",
+            "Smallest and largest stiffness of a patch; empty = those of the object."),
     DS_PATH("data", "",
             "Recorded lift, a text file of format ds-cloth-1; empty, and without parameter file = a "
-            "synthetic one that comes with the plugin.",
+            "synthetic one of the object that comes with the plugin.",
             .flags = 0),
     RECORDED_PARAMS(
         "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15",
@@ -124,8 +132,9 @@ static ds_status choose_rows(const ds_host *host, uint64_t samples, uint64_t hel
     return DS_OK;
 }
 
-static ds_status read_data(ds_param_reader *in, double h, trajectory *t, uint64_t *fitted)
+static ds_status read_data(ds_param_reader *in, double h, int paper, trajectory *t, uint64_t *fitted)
 {
+    const char *own = paper ? "data/paper.lift" : "data/cloth.lift";
     const ds_host *host = in->host;
     const uint64_t samples = (uint64_t)ds_param_int(in, "n_samples"),
                    held_out = (uint64_t)ds_param_int(in, "held_out");
@@ -137,12 +146,11 @@ static ds_status read_data(ds_param_reader *in, double h, trajectory *t, uint64_
                             "parameters data and file both name a recording: set one of them");
     }
     if (in->status == DS_OK && !*path && !columns) {
-        ds_status status = host->resource(host, "data/cloth.lift", buffer, sizeof buffer, NULL);
+        ds_status status = host->resource(host, own, buffer, sizeof buffer, NULL);
         path = buffer;
         if (status != DS_OK) {
-            return ds_host_fail(
-                host, status,
-                "data/cloth.lift is missing next to the plugin: install it, or set parameter data");
+            return ds_host_fail(host, status,
+                                "%s is missing next to the plugin: install it, or set parameter data", own);
         }
     }
     if (in->status != DS_OK) {
@@ -180,6 +188,16 @@ static ds_status read_data(ds_param_reader *in, double h, trajectory *t, uint64_
     return DS_OK;
 }
 
+/* Reads a range into `to`, which keeps its numbers where the parameter is empty. */
+static void read_range(ds_param_reader *in, const char *name, double to[2])
+{
+    ds_param_values(in, name, 2, to);
+    if (in->status == DS_OK && !(to[0] < to[1])) {
+        in->status =
+            ds_host_fail(in->host, DS_E_PARAM, "parameter %s: %g is not below %g", name, to[0], to[1]);
+    }
+}
+
 void lift_env_read(void *self, ds_param_reader *in)
 {
     lift_env *e = self;
@@ -187,13 +205,23 @@ void lift_env_read(void *self, ds_param_reader *in)
     uint64_t fitted = 0;
     double h = ds_param_real(in, "h");
     int squared = ds_param_int(in, "r2s_norm") == 1, toi = (int)ds_param_int(in, "toi");
-    in->status = in->status == DS_OK ? read_data(in, h, &data, &fitted) : in->status;
+    const int paper = ds_param_int(in, "object") == 1;
+    double mass[2] = {0, 1}, stiffness[2] = {0, 1};
+    in->status = in->status == DS_OK ? read_data(in, h, paper, &data, &fitted) : in->status;
     if (in->status == DS_OK && !lift_open(&e->l, &e->kit.memory, &data, fitted, h, in->host)) {
         in->status = DS_E_NOMEM;
     }
+    if (in->status == DS_OK && paper) {
+        lift_set_ranges(&e->l, lift_paper_mass, lift_paper_stiffness);
+    }
+    read_range(in, "mass_range", mass);
+    read_range(in, "stiffness_range", stiffness);
+    if (in->status == DS_OK) {
+        lift_set_ranges(&e->l, mass[0] > 0 ? mass : NULL, stiffness[0] > 0 ? stiffness : NULL);
+    }
     e->own = in->status == DS_OK && *ds_param_text(in, "data") == '\0' && *ds_param_text(in, "file") == '\0';
     if (e->own) {
-        lift_hidden(LIFT_OWN_SEED, e->reference);
+        lift_hidden(paper ? LIFT_PAPER_SEED : LIFT_OWN_SEED, e->reference);
     }
     ds_param_list(in, "reference", &e->known);
     ds_param_values(in, "reference", LIFT_VARIABLES, e->reference);
