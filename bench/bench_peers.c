@@ -211,7 +211,8 @@ static void print_machine(void)
     }
     static const char *const sets[] = {"plain", "baseline", "avx2", "avx512"};
     printf("Processor%s; instruction set %s; kernels of OpenBLAS: %s; one thread.\n\n",
-           model != NULL ? strtok(model, "\n") : ": unknown", sets[isa_widest()], openblas_get_corename());
+           model != NULL ? strtok(model, "\n") : ": unknown", sets[isa_choose(NULL)],
+           openblas_get_corename());
 }
 
 int main(void)

@@ -10,6 +10,8 @@ import time
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+if os.environ.get("DS_ISA", "") in ("avx2", "avx512"):  # as ours
+    os.environ["XLA_FLAGS"] += " --xla_cpu_max_isa=" + os.environ["DS_ISA"].upper()
 
 
 def best(repeats, work):

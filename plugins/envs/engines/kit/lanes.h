@@ -15,7 +15,7 @@
 #include <diffsim/helper/eval.h>
 #include <diffsim/helper/memory.h>
 
-enum { LANES_MOST = 8 }; /* the widest vector, in doubles */
+enum { LANES_MOST = 16 }; /* lanes of a kernel: one or two of the widest vectors */
 
 /* Rows of one call in lanes 0 .. width - 1; lanes without a row repeat the last one, so that nothing that
  * they compute or write differs from it. */
@@ -43,8 +43,8 @@ static inline lanes_group lanes_take(uint64_t width, uint64_t left, ds_eval *con
 /* Takes memory for `count` vectors of `width` doubles, aligned for them. */
 static inline double *lanes_memory(ds_memory *m, uint64_t count, uint64_t width)
 {
-    const uint64_t align = LANES_MOST * sizeof(double);
-    char *at = (char *)ds_memory_doubles(m, count * width + LANES_MOST);
+    const uint64_t align = 64; /* bytes of the widest vector */
+    char *at = (char *)ds_memory_doubles(m, count * width + align / sizeof(double));
     return at != NULL ? (double *)(at + (align - (uintptr_t)at % align) % align) : NULL;
 }
 

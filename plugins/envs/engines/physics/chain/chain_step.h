@@ -8,8 +8,6 @@
 
 #include "chain_law.h"
 
-#include <string.h>
-
 #define N CHAIN_MAX_LINKS
 #define INLINE static inline __attribute__((always_inline, unused))
 
@@ -116,7 +114,9 @@ INLINE void accelerate(const chain_law *c, real *r, const real *u, real v, const
     }
     factor(F, n + force);
     solve(F, n + force, rhs);
-    memcpy(ALPHA(r, n), rhs, (size_t)n * sizeof *rhs);
+    for (int i = 0; i < n; i++) { /* compilers copy vectors in parts, for which later loads wait */
+        ALPHA(r, n)[i] = rhs[i];
+    }
     if (force) {
         cart[2] = rhs[n];
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* variant.c - chains side by side (chain_law.h), compiled for each instruction set: LANES_ISA is its
- * name, VECTOR_LANES its width. */
+ * name, VECTOR_LANES its width.
+ *
+ * A step waits for the one before it longer than it takes, so GROUPS vectors of chains take turns. */
 #include "chain_law.h"
 
 #include "engines/kit/lanes.h"
@@ -11,35 +13,28 @@
 
 #include <math.h>
 
-/* The controls of block k: scale times variables. */
-INLINE void controls(const chain_table *t, uint64_t k, real *u, const int n)
+enum { GROUPS = 2, WIDTH = GROUPS * VECTOR_LANES };
+
+/* The controls of block k of a group: scale times variables. */
+INLINE void controls(const chain_table *t, uint64_t group, uint64_t k, real *u, const int n)
 {
     for (int j = 0; j <= n; j++) {
-        u[j] = t->scale[j] * lanes_load(t->x, k * (uint64_t)(n + 1) + (uint64_t)j);
+        u[j] = t->scale[j] * lanes_load(t->x + group * VECTOR_LANES, k * (uint64_t)(n + 1) + (uint64_t)j);
     }
 }
 
-INLINE void simulate(const chain_law *c, const chain_table *t, const chain_state *start, real *tape, int keep,
-                     chain_state *end, const int n, const int force)
+INLINE void begin(const chain_state *start, real *r, const int n)
 {
-    real *r = tape, *next, u[N + 1];
-    uint64_t held = 0, block = 0;
     for (int i = 0; i < n; i++) {
         THETA(r, n)[i] = vec_all(start->theta[i]);
         OMEGA(r, n)[i] = vec_all(start->omega[i]);
     }
     CART(r, n)[0] = vec_all(start->x);
     CART(r, n)[1] = vec_all(start->v);
-    controls(t, 0, u, n);
-    for (uint64_t s = 0; s < t->steps; s++, r = next) {
-        next = keep || r == tape ? r + RECORD(n) : tape;
-        accelerate(c, r, u, CART(r, n)[1], n, force);
-        advance(c, r, next, n);
-        if (++held == t->hold && s + 1 < t->steps) {
-            held = 0;
-            controls(t, ++block, u, n);
-        }
-    }
+}
+
+INLINE void finish(const real *r, chain_state *end, const int n)
+{
     for (int lane = 0; lane < VECTOR_LANES; lane++) {
         for (int i = 0; i < n; i++) {
             end[lane].theta[i] = THETA(r, n)[i][lane];
@@ -50,29 +45,83 @@ INLINE void simulate(const chain_law *c, const chain_table *t, const chain_state
     }
 }
 
+/* The tape of a group begins tape_of() records after that of the first one. */
+INLINE uint64_t tape_of(const chain_table *t, uint64_t group, const int n)
+{
+    return group * (t->steps + 1) * (uint64_t)RECORD(n);
+}
+
+INLINE void simulate(const chain_law *c, const chain_table *t, const chain_state *start, real *tape, int keep,
+                     chain_state *end, const int n, const int force)
+{
+    real u[GROUPS][N + 1];
+    uint64_t held = 0, block = 0, at = 0, next;
+    for (uint64_t g = 0; g < GROUPS; g++) {
+        begin(start, tape + tape_of(t, g, n), n);
+        controls(t, g, 0, u[g], n);
+    }
+    for (uint64_t s = 0; s < t->steps; s++, at = next) {
+        next = keep || at == 0 ? at + (uint64_t)RECORD(n) : 0;
+        const int changes = ++held == t->hold && s + 1 < t->steps;
+        held = changes ? 0 : held;
+        block += (uint64_t)changes;
+#pragma GCC unroll 2
+        for (uint64_t g = 0; g < GROUPS; g++) {
+            real *r = tape + tape_of(t, g, n) + at;
+            accelerate(c, r, u[g], CART(r, n)[1], n, force);
+            advance(c, r, tape + tape_of(t, g, n) + next, n);
+            if (changes) {
+                controls(t, g, block, u[g], n);
+            }
+        }
+    }
+    for (uint64_t g = 0; g < GROUPS; g++) {
+        finish(tape + tape_of(t, g, n) + at, end + g * VECTOR_LANES, n);
+    }
+}
+
+/* The adjoint of a group: of its state, and of the controls of the present block. */
+typedef struct adjoint {
+    real cart[2], theta[N], omega[N], u[N + 1];
+} adjoint;
+
+INLINE void adjoint_of(const chain_state *bar, adjoint *a, const int n)
+{
+    for (int lane = 0; lane < VECTOR_LANES; lane++) {
+        a->cart[0][lane] = bar[lane].x;
+        a->cart[1][lane] = bar[lane].v;
+        for (int i = 0; i < n; i++) {
+            a->theta[i][lane] = bar[lane].theta[i];
+            a->omega[i][lane] = bar[lane].omega[i];
+        }
+    }
+    for (int j = 0; j <= n; j++) {
+        a->u[j] = vec_all(0);
+    }
+}
+
 INLINE void reverse(const chain_law *c, const chain_table *t, const real *tape, const chain_state *bar,
                     double *const *grad, const int n, const int force)
 {
-    real cart_bar[2], tb[N], ob[N], ub[N + 1] = {{0}};
+    adjoint a[GROUPS];
     uint64_t left = t->steps % t->hold ? t->steps % t->hold : t->hold, block = (t->steps - 1) / t->hold;
-    for (int lane = 0; lane < VECTOR_LANES; lane++) {
-        cart_bar[0][lane] = bar[lane].x;
-        cart_bar[1][lane] = bar[lane].v;
-        for (int i = 0; i < n; i++) {
-            tb[i][lane] = bar[lane].theta[i];
-            ob[i][lane] = bar[lane].omega[i];
-        }
+    for (uint64_t g = 0; g < GROUPS; g++) {
+        adjoint_of(bar + g * VECTOR_LANES, &a[g], n);
     }
     for (uint64_t s = t->steps; s-- > 0;) {
-        reverse_step(c, tape + s * (uint64_t)RECORD(n), cart_bar, tb, ob, ub, n, force);
-        if (--left == 0) {
-            for (int j = 0; j <= n; j++) {
-                lanes_store(grad, block * (uint64_t)(n + 1) + (uint64_t)j, t->scale[j] * ub[j]);
-                ub[j] = vec_all(0);
+        const int ends = --left == 0;
+#pragma GCC unroll 2
+        for (uint64_t g = 0; g < GROUPS; g++) {
+            reverse_step(c, tape + tape_of(t, g, n) + s * (uint64_t)RECORD(n), a[g].cart, a[g].theta,
+                         a[g].omega, a[g].u, n, force);
+            for (int j = 0; ends && j <= n; j++) {
+                lanes_store(grad + g * VECTOR_LANES, block * (uint64_t)(n + 1) + (uint64_t)j,
+                            t->scale[j] * a[g].u[j]);
+                a[g].u[j] = vec_all(0);
             }
-            left = t->hold;
-            block--;
         }
+        left = ends ? t->hold : left;
+        block -= (uint64_t)ends;
     }
 }
 
@@ -98,15 +147,17 @@ INLINE void reverse(const chain_law *c, const chain_table *t, const real *tape, 
 static void simulate_lanes(const chain_law *law, const chain_table *t, const chain_state *start, double *tape,
                            int keep, chain_state *end)
 {
-    FOR_LINKS(simulate, law, t, start, (vec *)tape, keep, end);
+    const chain_law own = *law; /* nothing that is written can change it */
+    FOR_LINKS(simulate, &own, t, start, (vec *)tape, keep, end);
 }
 
 static void adjoint_lanes(const chain_law *law, const chain_table *t, const double *tape,
                           const chain_state *bar, double *const *grad)
 {
-    FOR_LINKS(reverse, law, t, (const vec *)tape, bar, grad);
+    const chain_law own = *law;
+    FOR_LINKS(reverse, &own, t, (const vec *)tape, bar, grad);
 }
 
 extern const chain_lanes ISA_VARIANT(chain_lanes, LANES_ISA);
-const chain_lanes ISA_VARIANT(chain_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate_lanes,
+const chain_lanes ISA_VARIANT(chain_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), WIDTH, simulate_lanes,
                                                          adjoint_lanes};

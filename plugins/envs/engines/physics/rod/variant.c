@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* variant.c - rods side by side (rod.h), compiled for each instruction set: LANES_ISA is its name,
- * VECTOR_LANES its width. */
+ * VECTOR_LANES its width.
+ *
+ * A step waits for the one before it longer than it takes, so two vectors of rods take turns. */
 #include "engines/kit/lanes.h"
+
+enum { GROUPS = 2, WIDTH = GROUPS * VECTOR_LANES };
 
 #define real vec
 #define real_mask vec_bits
@@ -35,49 +39,78 @@ VEC_INLINE vec wrapped(vec theta)
 
 #include "rod_step.h"
 
-/* `record` may be NULL. */
+/* The state of a vector of rods, and the sums of their costs. */
+typedef struct rods {
+    vec theta, omega, sum;
+} rods;
+
+/* Step k of group g; `record` may be NULL. */
+ROD_INLINE void advance(const rod_law *l, uint64_t k, uint64_t g, const double *const *u, rods *s,
+                        double *record)
+{
+    const vec torque = lanes_load(u + g * VECTOR_LANES, k), theta = s->theta, omega = s->omega;
+    vec cosine;
+    s->sum += rod_cost(l, theta, omega, torque);
+    const vec_bits limited = rod_move(l, &s->theta, &s->omega, torque, &cosine);
+    if (record != NULL) {
+        double *r = record + (k * GROUPS + g) * ROD_RECORD * VECTOR_LANES;
+        vec_store(r, theta);
+        vec_store(r + VECTOR_LANES, omega);
+        vec_store(r + 2 * VECTOR_LANES, cosine);
+        vec_store(r + 3 * VECTOR_LANES, (vec)limited);
+    }
+}
+
 ROD_INLINE void run(const rod_law *l, uint64_t steps, const double *const *u, double *theta, double *omega,
                     double *running, double *record)
 {
-    vec at = vec_load(theta), rate = vec_load(omega), sum = vec_all(0);
+    rods a = {vec_load(theta), vec_load(omega), vec_all(0)},
+         b = {vec_load(theta + VECTOR_LANES), vec_load(omega + VECTOR_LANES), vec_all(0)};
     for (uint64_t k = 0; k < steps; k++) {
-        const vec torque = lanes_load(u, k), at_before = at, rate_before = rate;
-        vec cosine;
-        sum += rod_cost(l, at, rate, torque);
-        const vec_bits limited = rod_move(l, &at, &rate, torque, &cosine);
-        if (record != NULL) {
-            double *r = record + k * ROD_RECORD * VECTOR_LANES;
-            vec_store(r, at_before);
-            vec_store(r + VECTOR_LANES, rate_before);
-            vec_store(r + 2 * VECTOR_LANES, cosine);
-            vec_store(r + 3 * VECTOR_LANES, (vec)limited);
-        }
+        advance(l, k, 0, u, &a, record);
+        advance(l, k, 1, u, &b, record);
     }
-    vec_store(theta, at);
-    vec_store(omega, rate);
-    vec_store(running, sum);
+    vec_store(theta, a.theta);
+    vec_store(theta + VECTOR_LANES, b.theta);
+    vec_store(omega, a.omega);
+    vec_store(omega + VECTOR_LANES, b.omega);
+    vec_store(running, a.sum);
+    vec_store(running + VECTOR_LANES, b.sum);
 }
 
 static void simulate(const rod_law *l, uint64_t steps, const double *const *u, double *theta, double *omega,
                      double *running, double *record)
 {
     const rod_law law = *l; /* nothing that is written can change it */
-    run(&law, steps, u, theta, omega, running, record);
+    if (record != NULL) {
+        run(&law, steps, u, theta, omega, running, record);
+    } else {
+        run(&law, steps, u, theta, omega, running, NULL);
+    }
+}
+
+/* Reverse of step k of group g; a, b: as in rod_reverse(). */
+ROD_INLINE void go_back(const rod_law *l, uint64_t k, uint64_t g, const double *const *u,
+                        const double *record, vec *a, vec *b, double *const *grad)
+{
+    const double *r = record + (k * GROUPS + g) * ROD_RECORD * VECTOR_LANES;
+    const vec by_torque =
+        rod_reverse(l, vec_load(r), vec_load(r + VECTOR_LANES), lanes_load(u + g * VECTOR_LANES, k),
+                    vec_load(r + 2 * VECTOR_LANES), (vec_bits)vec_load(r + 3 * VECTOR_LANES), 1, a, b);
+    lanes_store(grad + g * VECTOR_LANES, k, by_torque);
 }
 
 static void adjoint(const rod_law *l, uint64_t steps, const double *const *u, const double *record,
                     const double *theta_bar, const double *omega_bar, double *const *grad)
 {
     const rod_law law = *l;
-    vec a = vec_load(theta_bar), b = vec_load(omega_bar);
+    vec a[GROUPS] = {vec_load(theta_bar), vec_load(theta_bar + VECTOR_LANES)},
+        b[GROUPS] = {vec_load(omega_bar), vec_load(omega_bar + VECTOR_LANES)};
     for (uint64_t k = steps; k-- > 0;) {
-        const double *r = record + k * ROD_RECORD * VECTOR_LANES;
-        const vec by_torque =
-            rod_reverse(&law, vec_load(r), vec_load(r + VECTOR_LANES), lanes_load(u, k),
-                        vec_load(r + 2 * VECTOR_LANES), (vec_bits)vec_load(r + 3 * VECTOR_LANES), 1, &a, &b);
-        lanes_store(grad, k, by_torque);
+        go_back(&law, k, 0, u, record, &a[0], &b[0], grad);
+        go_back(&law, k, 1, u, record, &a[1], &b[1], grad);
     }
 }
 
 extern const rod_lanes ISA_VARIANT(rod_lanes, LANES_ISA);
-const rod_lanes ISA_VARIANT(rod_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate, adjoint};
+const rod_lanes ISA_VARIANT(rod_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), WIDTH, simulate, adjoint};
