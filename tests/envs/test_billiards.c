@@ -30,16 +30,16 @@ static billiards pair(double restitution, double friction)
 static void impacts(void **state)
 {
     billiards b = pair(0, 0.5);
-    billiards_step(&b); /* no restitution: both continue with half the velocity */
+    billiards_step(&b, 1); /* no restitution: both continue with half the velocity */
     assert_near(b.ball[0].v[0].v, 1, 1e-12);
     assert_near(b.ball[1].v[0].v, 1, 1e-12);
     b = pair(1, 0.5);
-    billiards_step(&b);
+    billiards_step(&b, 1);
     assert_near(b.ball[0].v[0].v, 0, 1e-12);
     assert_near(b.ball[1].v[0].v, 2, 1e-12);
     b = pair(0, 0.25);
     b.ball[0].v[1].v = 2; /* slides: a quarter of the normal impulse, which turns both balls equally */
-    billiards_step(&b);
+    billiards_step(&b, 1);
     assert_near(b.ball[0].v[1].v, 2 - 0.25, 1e-12);
     assert_near(b.ball[1].v[1].v, 0.25, 1e-12);
     assert_near(b.ball[0].w.v, -0.25 * 0.5 / 0.1, 1e-12);
@@ -47,13 +47,13 @@ static void impacts(void **state)
     b = pair(0, 0.5);
     b.ball[1].x[0].v = 1.001; /* nearly touching: only the smooth variant pushes */
     b.mending = 0.1;
-    billiards_step(&b);
+    billiards_step(&b, 1);
     assert_near(b.ball[1].v[0].v, 0, 0);
     b = pair(0, 0.5);
     b.ball[1].x[0].v = 1.001;
     b.mending = 0.1;
     b.apart = 1;
-    billiards_step(&b);
+    billiards_step(&b, 1);
     assert_true(b.ball[1].v[0].v > 0.9);
 }
 
@@ -74,7 +74,7 @@ static void laws(void **state)
     billiards b = pair(0.5, 0.3);
     b.ball[0].v[1].v = 1;
     for (int k = 0; k < 30; k++) {
-        billiards_step(&b);
+        billiards_step(&b, 1);
     }
     assert_near(b.ball[0].v[0].v + b.ball[1].v[0].v, 2, 1e-12);
     assert_near(b.ball[0].v[1].v + b.ball[1].v[1].v, 1, 1e-12);
@@ -130,7 +130,7 @@ static void play(int apart, const double force[2], ball_state *last, uint64_t *s
         b.ball[6].v[d].d[d] = 1.0 / 60;
     }
     for (int t = 0; t < 300; t++) {
-        billiards_step(&b);
+        billiards_step(&b, 1);
     }
     *last = b.ball[5];
     *switches = b.switches;

@@ -4,6 +4,7 @@
  * 2021). */
 #include "engines/physics/billiards/billiards.h"
 #include "engines/kit/bundled.h"
+#include "engines/kit/lanes.h"
 
 #include <string.h>
 
@@ -26,6 +27,7 @@ typedef struct table {
     ds_env_kit kit; /* must be first */
     billiards rules;
     double target[2];
+    const billiards_lanes *lanes;
     double (*at)[BILLIARDS_BALLS][2]; /* [steps + 1]: positions of the balls */
     double *impulses;
     dual gap[2]; /* last ball at the end: position minus target */
@@ -46,6 +48,7 @@ static void read_billiards(void *self, ds_param_reader *in)
     e->kit.n = BILLIARDS_VARIABLES;
     e->kit.steps = (uint64_t)ds_param_int(in, "steps");
     e->kit.dt = e->rules.h;
+    e->lanes = billiards_lanes_find();
     e->kit.grad_kind = DS_GRAD_FORWARD;
     e->at = ds_memory_take(&e->kit.memory, e->kit.steps + 1, sizeof *e->at);
     e->impulses = ds_memory_doubles(&e->kit.memory, e->kit.steps + 1);
@@ -90,25 +93,81 @@ static void keep(table *e, const billiards *b, uint64_t step)
     e->impulses[step] = step > 0 ? (double)b->impulses : 0;
 }
 
+/* The table at the start, the white ball at rest; its velocity is `per_force` times the variables. */
+static billiards start_of(const table *e, double *per_force)
+{
+    billiards b = e->rules;
+    rack(&b);
+    *per_force = b.h / b.mass; /* the force acts for one step */
+    for (int d = 0; d < 2; d++) {
+        b.ball[PUSHED].v[d].d[d] = *per_force;
+    }
+    return b;
+}
+
+static double loss_of(const dual gap[2])
+{
+    double loss = 0;
+    for (int d = 0; d < 2; d++) {
+        loss += gap[d].v * gap[d].v;
+    }
+    return loss;
+}
+
+static void loss_bar(const dual gap[2], double *grad)
+{
+    for (int i = 0; i < BILLIARDS_VARIABLES; i++) {
+        grad[i] = 2 * (gap[0].v * gap[0].d[i] + gap[1].v * gap[1].d[i]);
+    }
+}
+
 static ds_status simulate_billiards(void *self, ds_eval *io)
 {
     table *e = self;
-    billiards b = e->rules;
-    rack(&b);
-    for (int d = 0; d < 2; d++) { /* the force acts for one step */
-        b.ball[PUSHED].v[d].v = b.h / b.mass * io->x[d];
-        b.ball[PUSHED].v[d].d[d] = b.h / b.mass;
+    double per_force;
+    billiards b = start_of(e, &per_force);
+    const int derivatives = (io->want & DS_WANT_GRAD) != 0 || io->queries > 0;
+    for (int d = 0; d < 2; d++) {
+        b.ball[PUSHED].v[d].v = per_force * io->x[d];
     }
     keep(e, &b, 0);
     for (uint64_t k = 1; k <= e->kit.steps; k++) {
-        billiards_step(&b);
+        billiards_step(&b, derivatives);
         keep(e, &b, k);
     }
-    io->loss = 0;
     for (int d = 0; d < 2; d++) {
         e->gap[d] = b.ball[AIMED].x[d];
         e->gap[d].v -= e->target[d];
-        io->loss += e->gap[d].v * e->gap[d].v;
+    }
+    io->loss = loss_of(e->gap);
+    return DS_OK;
+}
+
+/* Many episodes side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    const table *e = self;
+    const uint64_t width = e->lanes->width;
+    double per_force;
+    const billiards b = start_of(e, &per_force);
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        double v[2 * LANES_MOST], last[6 * LANES_MOST];
+        for (uint64_t j = 0; j < 2 * width; j++) {
+            v[j] = per_force * g.x[j % width][j / width];
+        }
+        e->lanes->simulate(&b, e->kit.steps, g.graded, PUSHED, v, AIMED, last);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            dual gap[2];
+            for (uint64_t d = 0; d < 2; d++) {
+                const double *at = last + 3 * d * width + lane;
+                gap[d] = (dual){at[0] - e->target[d], {at[width], at[2 * width]}};
+            }
+            g.io[lane]->loss = loss_of(gap);
+            if (g.graded) {
+                loss_bar(gap, g.grad[lane]);
+            }
+        }
     }
     return DS_OK;
 }
@@ -116,9 +175,7 @@ static ds_status simulate_billiards(void *self, ds_eval *io)
 static ds_status gradient_of_billiards(void *self, ds_eval *io)
 {
     const table *e = self;
-    for (int i = 0; i < BILLIARDS_VARIABLES; i++) {
-        io->grad[i] = 2 * (e->gap[0].v * e->gap[0].d[i] + e->gap[1].v * e->gap[1].d[i]);
-    }
+    loss_bar(e->gap, io->grad);
     return DS_OK;
 }
 
@@ -205,6 +262,8 @@ static const ds_env_table env = {.size = sizeof(table),
                                  .variable = name_of_force,
                                  .simulate = simulate_billiards,
                                  .adjoint = gradient_of_billiards,
+                                 .rows = simulate_rows,
+                                 .rows_adjoint = 1,
                                  .metrics = metrics,
                                  .bodies = bodies_of_billiards,
                                  .place = place_billiards,

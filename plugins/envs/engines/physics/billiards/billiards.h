@@ -34,7 +34,21 @@ typedef struct billiards {
     uint64_t switches; /* hash of all contacts so far: which pushed, in which step, sliding or not */
 } billiards;
 
-/* Performs one step. */
-void billiards_step(billiards *b);
+/* Performs one step; without `derivatives` those of the balls keep their values. */
+void billiards_step(billiards *b, int derivatives);
+
+/* Tables side by side, one in each lane (engines/kit/lanes.h). */
+typedef struct billiards_lanes {
+    const char *isa;
+    uint64_t width;
+    /* Simulates `steps` steps of `width` tables that begin like b, except for velocity v of ball `pushed`.
+     * last: the final position of ball `aimed`, and with `derivatives` its derivatives, x, x by the first
+     * variable, x by the second, y, ... Component i of lane k is at i width + k of v and last. */
+    void (*simulate)(const billiards *b, uint64_t steps, int derivatives, int pushed, const double *v,
+                     int aimed, double *last);
+} billiards_lanes;
+
+/* The kernels of this machine. */
+const billiards_lanes *billiards_lanes_find(void);
 
 #endif
