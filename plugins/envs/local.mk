@@ -18,6 +18,7 @@ include %D%/engines/rendering/render/local.mk
 include %D%/engines/physics/fem/local.mk
 include %D%/engines/physics/balance/local.mk
 include %D%/engines/physics/chain/local.mk
+include %D%/engines/physics/paddle/local.mk
 include %D%/engines/physics/contact/local.mk
 include %D%/engines/physics/control/local.mk
 include %D%/engines/physics/penalty/local.mk
@@ -398,7 +399,7 @@ envplugin_LTLIBRARIES += %D%/ball_wall.la %D%/ball_wall_soft.la %D%/friction.la 
 %C%_spring_wall_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
 %C%_tennis_la_SOURCES = %D%/smoothing/tennis.c
 %C%_tennis_la_LDFLAGS = $(plugin_link)
-%C%_tennis_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la
+%C%_tennis_la_LIBADD = %D%/engines/physics/smoothing/libsmoothing.la %D%/engines/physics/paddle/libpaddle.la
 # Identification from pictures and from recorded motion.
 envplugin_LTLIBRARIES += %D%/double_pendulum.la
 %C%_double_pendulum_la_SOURCES = \

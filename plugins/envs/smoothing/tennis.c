@@ -2,13 +2,38 @@
 /* tennis.c - a paddle with a linear policy returns a ball to a place: episodes differ in whether and where it
  * hits (Suh et al., ICML 2022, figure 8). */
 #include "engines/kit/bundled.h"
+#include "engines/kit/lanes.h"
 #include "engines/physics/smoothing/rollout.h"
 #include "engines/physics/smoothing/softness.h"
 #include "engines/physics/smoothing/plain.h"
 
 #include <string.h>
 
-enum { BX, BY, VX, VY, PX, PY, ANGLE, STATES };
+/* The values of sin() and cos(), in every episode. */
+static void sincos_of(double angle, double *sine, double *cosine)
+{
+    *sine = sin(angle);
+    *cosine = cos(angle);
+}
+
+#define real double
+#define real_mask int
+#define real_sincos sincos_of
+#define real_choose(mask, a, b) ((mask) ? (a) : (b))
+#define real_any(mask) (mask)
+#define real_abs fabs
+#include "engines/physics/paddle/paddle_step.h"
+
+enum {
+    BX = PADDLE_BX,
+    BY = PADDLE_BY,
+    VX = PADDLE_VX,
+    VY = PADDLE_VY,
+    PX = PADDLE_PX,
+    PY = PADDLE_PY,
+    ANGLE = PADDLE_ANGLE,
+    STATES = PADDLE_STATES
+};
 enum { TOI, BOUNCE, ROUNDED, BOX };
 
 static const char *const contacts[] = {"toi", "bounce", "rounded", "box", NULL};
@@ -40,122 +65,27 @@ static const ds_param *const params[] = {
 typedef struct tennis {
     policy policy; /* must be first */
     int64_t contact;
-    double h, a, b, radius, keep, restitution, k;
+    paddle_law law;
+    double k;
     softness soft;
+    /* Of episodes side by side: noise of each, states and controls. */
+    const paddle_lanes *lanes;
+    double *noise, *tape;
 } tennis;
 
-/* out = R(angle) in, and the transpose. */
-static void turn(double c, double s, const double in[2], double out[2])
-{
-    out[0] = c * in[0] - s * in[1];
-    out[1] = s * in[0] + c * in[1];
-}
-
-static void turn_back(double c, double s, const double in[2], double out[2])
-{
-    out[0] = c * in[0] + s * in[1];
-    out[1] = c * in[1] - s * in[0];
-}
-
 /* ---- impacts ---- */
-
-/* In the frame of the paddle with its new angle at its old place: the ball after the step, its velocity
- * before and after; whether it hits, and when in the step. The upper face is assumed to be hit. */
-typedef struct impact {
-    double c, s, at[2], w[2], after[2], v[2], toi;
-    int hit;
-} impact;
-
-static impact meet(const tennis *e, const double *x, const double *u)
-{
-    const double angle = x[ANGLE] + e->h * u[2];
-    const double from[2] = {x[BX] + e->h * x[VX] - x[PX], x[BY] + e->h * x[VY] - x[PY]};
-    impact m = {.c = cos(angle), .s = sin(angle)};
-    turn_back(m.c, m.s, from, m.at);
-    turn_back(m.c, m.s, x + VX, m.w);
-    m.hit = fabs(m.at[0]) <= e->a + e->radius && fabs(m.at[1]) <= e->b + e->radius;
-    m.after[0] = e->keep * m.w[0];
-    m.after[1] = (m.hit ? -e->restitution : e->keep) * m.w[1];
-    turn(m.c, m.s, m.after, m.v);
-    m.toi = e->contact == TOI ? e->h * (1 - (e->b + e->radius - m.at[1]) / (1e-5 - e->h * m.w[1])) : 0;
-    return m;
-}
 
 static void step_impact(const void *self, const double *x, const double *u, double *next)
 {
     const tennis *e = self;
-    const double h = e->h;
-    const impact m = meet(e, x, u);
-    if (m.hit) { /* the paddle stays where it is */
-        for (int i = 0; i < 2; i++) {
-            next[BX + i] = x[BX + i] + m.toi * x[VX + i] + (h - m.toi) * m.v[i];
-            next[VX + i] = m.v[i];
-        }
-        memcpy(next + PX, x + PX, 3 * sizeof *next);
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        next[VX + i] = e->keep * x[VX + i];
-        next[BX + i] = x[BX + i] + h * next[VX + i];
-    }
-    for (int i = 0; i < 3; i++) {
-        next[PX + i] = x[PX + i] + h * u[i];
-    }
-}
-
-static void back_hit(const tennis *e, const impact *m, const double *x, const double *next_bar, double *x_bar,
-                     double *u_bar)
-{
-    const double h = e->h, *ball_bar = next_bar + BX;
-    double v_bar[2], after_bar[2], w_bar[2], world[2], at_bar[2] = {0, 0}, toi_bar = 0;
-    for (int i = 0; i < 2; i++) {
-        v_bar[i] = next_bar[VX + i] + (h - m->toi) * ball_bar[i];
-        toi_bar += ball_bar[i] * (x[VX + i] - m->v[i]);
-        x_bar[BX + i] += ball_bar[i];
-        x_bar[VX + i] += m->toi * ball_bar[i];
-        x_bar[PX + i] += next_bar[PX + i];
-    }
-    turn_back(m->c, m->s, v_bar, after_bar);
-    double angle_bar = m->after[0] * after_bar[1] - m->after[1] * after_bar[0];
-    w_bar[0] = e->keep * after_bar[0];
-    w_bar[1] = -e->restitution * after_bar[1];
-    if (e->contact == TOI) {
-        const double fall = 1e-5 - h * m->w[1];
-        at_bar[1] = toi_bar * h / fall;
-        w_bar[1] -= toi_bar * h * h * (e->b + e->radius - m->at[1]) / (fall * fall);
-    }
-    turn(m->c, m->s, w_bar, world);
-    x_bar[VX] += world[0];
-    x_bar[VY] += world[1];
-    angle_bar += w_bar[0] * m->w[1] - w_bar[1] * m->w[0];
-    turn(m->c, m->s, at_bar, world);
-    for (int i = 0; i < 2; i++) {
-        x_bar[BX + i] += world[i];
-        x_bar[VX + i] += h * world[i];
-        x_bar[PX + i] -= world[i];
-    }
-    angle_bar += at_bar[0] * m->at[1] - at_bar[1] * m->at[0];
-    x_bar[ANGLE] += next_bar[ANGLE] + angle_bar;
-    u_bar[2] += h * angle_bar;
+    paddle_step(&e->law, x, u, next);
 }
 
 static void back_impact(const void *self, const double *x, const double *u, const double *next_bar,
                         double *x_bar, double *u_bar)
 {
     const tennis *e = self;
-    const impact m = meet(e, x, u);
-    if (m.hit) {
-        back_hit(e, &m, x, next_bar, x_bar, u_bar);
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        x_bar[BX + i] += next_bar[BX + i];
-        x_bar[VX + i] += e->keep * (next_bar[VX + i] + e->h * next_bar[BX + i]);
-    }
-    for (int i = 0; i < 3; i++) {
-        x_bar[PX + i] += next_bar[PX + i];
-        u_bar[i] += e->h * next_bar[PX + i];
-    }
+    paddle_back(&e->law, x, u, next_bar, x_bar, u_bar);
 }
 
 /* ---- penalty contact ---- */
@@ -168,11 +98,11 @@ typedef struct press {
 
 static press touch(const tennis *e, const double *x, const double *u)
 {
-    const double angle = x[ANGLE] + e->h * u[2];
-    const double from[2] = {x[BX] - x[PX] - e->h * u[0], x[BY] - x[PY] - e->h * u[1]};
+    const double angle = x[ANGLE] + e->law.h * u[2];
+    const double from[2] = {x[BX] - x[PX] - e->law.h * u[0], x[BY] - x[PY] - e->law.h * u[1]};
     press p = {.c = cos(angle), .s = sin(angle)};
     turn_back(p.c, p.s, from, p.at);
-    p.box = rounded_box(p.at, e->a, e->b, e->radius, e->contact == ROUNDED);
+    p.box = rounded_box(p.at, e->law.half, e->law.pad, e->law.radius, e->contact == ROUNDED);
     p.force = e->k * softness_ramp(&e->soft, -p.box.distance);
     return p;
 }
@@ -184,11 +114,11 @@ static void step_penalty(const void *self, const double *x, const double *u, dou
     double n[2];
     turn(p.c, p.s, p.box.n, n);
     for (int i = 0; i < 2; i++) {
-        next[VX + i] = e->keep * x[VX + i] + e->h * p.force * n[i];
-        next[BX + i] = x[BX + i] + e->h * next[VX + i];
+        next[VX + i] = e->law.keep * x[VX + i] + e->law.h * p.force * n[i];
+        next[BX + i] = x[BX + i] + e->law.h * next[VX + i];
     }
     for (int i = 0; i < 3; i++) {
-        next[PX + i] = x[PX + i] + e->h * u[i];
+        next[PX + i] = x[PX + i] + e->law.h * u[i];
     }
 }
 
@@ -200,10 +130,10 @@ static void back_penalty(const void *self, const double *x, const double *u, con
     const double *n = p.box.n;
     double force_bar[2], local[2], at_bar[2], world[2], pose_bar[3];
     for (int i = 0; i < 2; i++) {
-        const double v_bar = next_bar[VX + i] + e->h * next_bar[BX + i];
-        force_bar[i] = e->h * v_bar;
+        const double v_bar = next_bar[VX + i] + e->law.h * next_bar[BX + i];
+        force_bar[i] = e->law.h * v_bar;
         x_bar[BX + i] += next_bar[BX + i];
-        x_bar[VX + i] += e->keep * v_bar;
+        x_bar[VX + i] += e->law.keep * v_bar;
     }
     turn_back(p.c, p.s, force_bar, local);
     const double along = n[0] * local[0] + n[1] * local[1];
@@ -221,7 +151,7 @@ static void back_penalty(const void *self, const double *x, const double *u, con
     }
     for (int i = 0; i < 3; i++) {
         x_bar[PX + i] += pose_bar[i];
-        u_bar[i] += e->h * pose_bar[i];
+        u_bar[i] += e->law.h * pose_bar[i];
     }
 }
 
@@ -243,22 +173,38 @@ static void draw_serve(const void *self, ds_random *random, double *start)
     start[ANGLE] = 0.05 * ds_random_normal(random);
 }
 
+enum { LANES_STEPS = 4096 }; /* longer episodes have no lanes: their tapes would not fit into caches */
+
+static void take_lanes(tennis *e, uint64_t steps)
+{
+    e->policy.kit.max_rows = 1;
+    if (e->contact >= ROUNDED || steps > LANES_STEPS) {
+        return;
+    }
+    ds_memory *m = &e->policy.kit.memory;
+    e->lanes = paddle_lanes_find();
+    e->noise = ds_memory_doubles(m, steps * PADDLE_CONTROLS * e->lanes->width);
+    e->tape = lanes_memory(m, (steps + 1) * PADDLE_RECORD, e->lanes->width);
+    e->policy.kit.max_rows = 0;
+}
+
 static void read_tennis(void *self, ds_param_reader *in)
 {
     tennis *e = self;
     rollout *r = &e->policy.roll;
     const uint64_t steps = (uint64_t)ds_param_int(in, "steps");
     e->contact = ds_param_int(in, "contact");
-    e->h = ds_param_real(in, "h");
-    e->a = ds_param_real(in, "half_width");
-    e->b = ds_param_real(in, "pad");
-    e->radius = ds_param_real(in, "radius");
-    e->keep = ds_param_real(in, "keep");
-    e->restitution = e->contact == TOI ? 1 : 0.8;
-    ds_param_values(in, "restitution", 1, &e->restitution);
+    e->law = (paddle_law){.has_toi = e->contact == TOI,
+                          .h = ds_param_real(in, "h"),
+                          .half = ds_param_real(in, "half_width"),
+                          .pad = ds_param_real(in, "pad"),
+                          .radius = ds_param_real(in, "radius"),
+                          .keep = ds_param_real(in, "keep"),
+                          .restitution = e->contact == TOI ? 1 : 0.8};
+    ds_param_values(in, "restitution", 1, &e->law.restitution);
     e->k = ds_param_real(in, "k");
     softness_read(&e->soft, in, "width");
-    policy_read(&e->policy, in, &systems[e->contact >= ROUNDED], steps, e->h, draw_serve);
+    policy_read(&e->policy, in, &systems[e->contact >= ROUNDED], steps, e->law.h, draw_serve);
     const double weight = ds_param_real(in, "r");
     if (in->status == DS_OK && !e->policy.kit.memory.failed) {
         r->r[0] = r->r[1] = r->r[2] = weight;
@@ -266,6 +212,43 @@ static void read_tennis(void *self, ds_param_reader *in)
         ds_param_values(in, "goal", STATES, r->goal);
         ds_param_values(in, "qd", STATES, r->qd);
     }
+    take_lanes(e, steps);
+}
+
+/* ---- episodes side by side ---- */
+
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    tennis *e = self;
+    const rollout *r = &e->policy.roll;
+    const uint64_t width = e->lanes->width, numbers = r->steps * PADDLE_CONTROLS;
+    const paddle_cost cost = {r->steps, r->goal, r->q, r->qd, r->r};
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        const double *noise[LANES_MOST];
+        double start[STATES * LANES_MOST], loss[LANES_MOST];
+        for (uint64_t lane = 0; lane < width; lane++) {
+            double one[STATES], *of_lane = e->noise + lane * numbers;
+            if (!policy_draw(&e->policy, g.io[lane]->noise_key, one, of_lane)) {
+                memset(of_lane, 0, numbers * sizeof *of_lane);
+            }
+            noise[lane] = of_lane;
+            for (uint64_t i = 0; i < STATES; i++) {
+                start[i * width + lane] = one[i];
+            }
+        }
+        e->lanes->simulate(&e->law, &cost, g.x, noise, start, g.graded ? e->tape : NULL, loss);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            g.io[lane]->loss = loss[lane];
+        }
+        if (g.graded) {
+            e->lanes->adjoint(&e->law, &cost, g.x, e->tape, g.grad);
+        }
+        if (r->host->should_stop(r->host)) {
+            return DS_STOPPED;
+        }
+    }
+    return DS_OK;
 }
 
 /* ---- scene ---- */
@@ -277,11 +260,12 @@ static void bodies_of_tennis(void *self, ds_scene_kit *s)
     const tennis *e = self;
     const double *goal = e->policy.roll.goal;
     s->info.flat = 1;
-    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){e->radius, 0, 0, 0});
-    ds_scene_kit_body(s, "paddle", DS_BODY_BOX, DS_ROLE_TOOL, 1, (double[4]){e->a, e->b, e->b, 0});
-    ds_scene_kit_body(s, "goal", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){e->radius, 0, 0, 0});
+    ds_scene_kit_body(s, "ball", DS_BODY_SPHERE, DS_ROLE_MATERIAL, 1, (double[4]){e->law.radius, 0, 0, 0});
+    ds_scene_kit_body(s, "paddle", DS_BODY_BOX, DS_ROLE_TOOL, 1,
+                      (double[4]){e->law.half, e->law.pad, e->law.pad, 0});
+    ds_scene_kit_body(s, "goal", DS_BODY_SPHERE, DS_ROLE_TARGET, 1, (double[4]){e->law.radius, 0, 0, 0});
     ds_scene_kit_include(s, 0, 0, 0, 1);
-    ds_scene_kit_include(s, goal[BX], goal[BY], 0, 2 * e->radius);
+    ds_scene_kit_include(s, goal[BX], goal[BY], 0, 2 * e->law.radius);
 }
 
 static void place_tennis(const void *self, uint64_t k, uint64_t b, double *out)
@@ -300,15 +284,15 @@ static void measure_tennis(void *self, uint64_t k, double *out)
     tennis *e = self;
     const rollout *r = &e->policy.roll;
     const double *x = r->x + k * STATES, *u = r->u + 3 * k;
-    ds_scene_kit_include(&e->policy.kit.scene, x[BX], x[BY], 0, e->radius);
-    ds_scene_kit_include(&e->policy.kit.scene, x[PX], x[PY], 0, e->a);
+    ds_scene_kit_include(&e->policy.kit.scene, x[BX], x[BY], 0, e->law.radius);
+    ds_scene_kit_include(&e->policy.kit.scene, x[PX], x[PY], 0, e->law.half);
     out[0] = x[BX];
     out[1] = x[BY];
     out[2] = hypot(x[VX], x[VY]);
     out[3] = hypot(x[BX] - r->goal[BX], x[BY] - r->goal[BY]);
     out[4] = k == r->steps           ? (double)NAN
              : e->contact >= ROUNDED ? touch(e, x, u).box.distance < 0
-                                     : meet(e, x, u).hit;
+                                     : meet(&e->law, x, u).hit;
     out[5] = rollout_cost(r, k);
 }
 
@@ -319,6 +303,8 @@ static const ds_env_table env = {.size = sizeof(tennis),
                                  .bodies = bodies_of_tennis,
                                  .place = place_tennis,
                                  .measure = measure_tennis,
+                                 .rows = simulate_rows,
+                                 .rows_adjoint = 1,
                                  POLICY_TABLE};
 
 static const char *const extensions[] = {DS_EXT_SCORE, NULL};

@@ -379,23 +379,28 @@ void policy_variable(const void *self, uint64_t i, ds_env_variable *out)
     ds_env_variable_put(out->group, "gain");
 }
 
-/* Draws start and noise of a key and returns the noise; key 0: the usual start, no noise. */
-static const double *draw(policy *p, uint64_t key)
+int policy_draw(const policy *p, uint64_t key, double *start, double *noise)
 {
-    rollout *r = &p->roll;
+    const rollout *r = &p->roll;
     const uint64_t numbers = r->steps * r->system->controls;
-    memcpy(r->start, p->usual, r->system->states * sizeof *r->start);
+    memcpy(start, p->usual, r->system->states * sizeof *start);
     if (key == 0) {
-        return NULL;
+        return 0;
     }
     ds_random random = ds_random_open(key, "action", 0), begin = ds_random_open(key, "start", 0);
     for (uint64_t i = 0; i < numbers; i++) {
-        p->noise[i] = p->sigma_now * ds_random_normal(&random);
+        noise[i] = p->sigma_now * ds_random_normal(&random);
     }
     if (p->random_start) {
-        p->draw(p, &begin, r->start);
+        p->draw(p, &begin, start);
     }
-    return p->noise;
+    return 1;
+}
+
+/* Draws the next episode and returns its noise, or NULL. */
+static const double *draw(policy *p, uint64_t key)
+{
+    return policy_draw(p, key, p->roll.start, p->noise) ? p->noise : NULL;
 }
 
 ds_status policy_simulate(void *self, ds_eval *io)

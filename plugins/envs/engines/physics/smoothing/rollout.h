@@ -192,6 +192,10 @@ extern const char *const policy_starts[]; /* fixed, random */
 void policy_read(policy *p, ds_param_reader *in, const rollout_system *system, uint64_t steps, double dt,
                  void (*draw)(const void *self, ds_random *random, double *start));
 
+/* Draws the start, `states` numbers, and the noise on the controls, steps x controls, of a noise key. Returns
+ * 0 where there is no noise and `noise` is not written: key 0, with the usual start. */
+int policy_draw(const policy *p, uint64_t key, double *start, double *noise);
+
 /* Functions of the environment's table. */
 void policy_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 void policy_variable(const void *self, uint64_t i, ds_env_variable *out);
