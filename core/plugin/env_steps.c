@@ -80,13 +80,6 @@ void ds_lane_set_close(ds_lane_set *s, const ds_env *kept)
     s->lanes = 0;
 }
 
-/* The plugin's message for a row of a call. In a call with several lanes it cannot be attributed, so there is
- * none. */
-static const char *words(const ds_env *env)
-{
-    return env->steps_info.max_lanes > 1 ? "" : env->services.last_error;
-}
-
 static void fail(ds_episode_step *s, uint32_t outcome, const char *text)
 {
     s->episode->open = s->episode->sound = 0;
@@ -161,6 +154,16 @@ static const double *obs_of(const call *c, uint64_t k)
 
 /* ---- begin and step ---- */
 
+/* The plugin's message for the row that failed; none where several have, because it cannot be attributed. */
+static const char *message_of(const call *c)
+{
+    uint64_t failed = 0;
+    for (uint64_t k = 0; k < c->count; k++) {
+        failed += c->outcome[k] != DS_EVAL_OK;
+    }
+    return failed > 1 ? "" : c->env->services.last_error;
+}
+
 /* Tests the outcome of a row; 0 = the episode has failed. */
 static int succeeded(const call *c, uint64_t k, const char *function, ds_episode_step *s)
 {
@@ -173,7 +176,7 @@ static int succeeded(const call *c, uint64_t k, const char *function, ds_episode
     } else if (outcome == DS_EVAL_BAD_GRAD || outcome > DS_EVAL_INFEASIBLE) {
         fail(s, DS_EVAL_INVALID, text);
     } else if (outcome != DS_EVAL_OK) {
-        fail(s, outcome, words(c->env));
+        fail(s, outcome, message_of(c));
     }
     return outcome == DS_EVAL_OK;
 }

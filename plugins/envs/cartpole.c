@@ -64,6 +64,13 @@ static const ds_param *const params[] = {
     DS_HYBRID_PARAMS,
     NULL};
 
+/* An episode of stepwise control, with the data of a sweep over its steps: the states before them, their
+ * actions, the adjoint of the state. The simulation steps between two of these states are repeated. */
+typedef struct episode {
+    chain_state *path, now, bar;
+    double *taken;
+} episode;
+
 typedef struct cartpole {
     ds_env_kit kit; /* first */
     chain_params p;
@@ -73,11 +80,7 @@ typedef struct cartpole {
     uint64_t hold; /* simulation steps per control */
     double scale[CHAIN_MAX_LINKS + 1], target[2];
     double *u, *u_bar; /* controls in SI units */
-    chain_state now;   /* in stepwise control */
-    /* Data of a sweep over the steps: the states before them, their actions, the adjoint of the state. The
-     * simulation steps between two of these states are repeated. */
-    chain_state *path, bar;
-    double *taken;
+    episode *episode;  /* of each lane */
 } cartpole;
 
 /* ---- loss ---- */
@@ -210,6 +213,7 @@ static void read_cartpole(void *self, ds_param_reader *in)
     e->kit.horizon = blocks;
     e->kit.n_obs = 2 + 3 * n;
     e->kit.control_dt = p->h * (double)e->hold;
+    e->kit.lanes = ds_env_kit_lanes_of((blocks + 1) * sizeof(chain_state) + e->kit.n * sizeof(double));
 }
 
 static void name_control(const void *self, uint64_t i, ds_env_variable *out)
@@ -251,8 +255,11 @@ static ds_status allocate_cartpole(void *self)
     e->sim = chain_create(&e->kit.memory, &e->p, e->kit.steps);
     e->u = ds_memory_doubles(&e->kit.memory, e->kit.n);
     e->u_bar = ds_memory_doubles(&e->kit.memory, e->kit.n);
-    e->taken = ds_memory_doubles(&e->kit.memory, e->kit.n);
-    e->path = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->path);
+    e->episode = ds_memory_take(&e->kit.memory, e->kit.lanes, sizeof *e->episode);
+    for (uint64_t lane = 0; e->episode != NULL && lane < e->kit.lanes; lane++) {
+        e->episode[lane].path = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->episode->path);
+        e->episode[lane].taken = ds_memory_doubles(&e->kit.memory, e->kit.n);
+    }
     e->kit.max_rows = e->sim != NULL && chain_width(e->sim) > 1 ? 0 : 1;
     return DS_OK;
 }
@@ -335,11 +342,18 @@ static ds_status adjoint_of_cartpole(void *self, ds_eval *io)
 
 /* ---- stepwise control ---- */
 
+/* The episode of the present lane. */
+static episode *present(const cartpole *e)
+{
+    return &e->episode[e->kit.lane];
+}
+
 static ds_status begin_cartpole(void *self, uint64_t noise_key)
 {
-    cartpole *e = self;
+    const cartpole *e = self;
+    episode *ep = present(e);
     (void)noise_key;
-    e->now = e->path[0] = e->start;
+    ep->now = ep->path[0] = e->start;
     return DS_OK;
 }
 
@@ -347,12 +361,13 @@ static ds_status begin_cartpole(void *self, uint64_t noise_key)
 static void observe_cartpole(const void *self, double *obs)
 {
     const cartpole *e = self;
-    obs[0] = e->now.x;
-    obs[1] = e->now.v;
+    const chain_state *now = &present(e)->now;
+    obs[0] = now->x;
+    obs[1] = now->v;
     for (int i = 0; i < e->p.links; i++) {
-        obs[2 + 3 * i] = sin(e->now.theta[i]);
-        obs[3 + 3 * i] = cos(e->now.theta[i]);
-        obs[4 + 3 * i] = e->now.omega[i];
+        obs[2 + 3 * i] = sin(now->theta[i]);
+        obs[3 + 3 * i] = cos(now->theta[i]);
+        obs[4 + 3 * i] = now->omega[i];
     }
 }
 
@@ -360,17 +375,18 @@ static void observe_cartpole(const void *self, double *obs)
 static ds_status act_on_cartpole(void *self, uint64_t k, ds_step *io)
 {
     cartpole *e = self;
+    episode *ep = present(e);
     const uint64_t m = (uint64_t)e->p.links + 1;
-    double before = loss_of(e, &e->now, NULL);
-    memcpy(e->taken + k * m, io->action, m * sizeof *io->action);
+    double before = loss_of(e, &ep->now, NULL);
+    memcpy(ep->taken + k * m, io->action, m * sizeof *io->action);
     to_controls(e, m, io->action, e->u);
-    chain_simulate(e->sim, &e->now, e->hold, e->u, e->hold);
+    chain_simulate(e->sim, &ep->now, e->hold, e->u, e->hold);
     if (chain_stopped(e->sim)) {
         return DS_STOPPED;
     }
-    chain_get(e->sim, e->hold, &e->now);
-    e->path[k + 1] = e->now;
-    io->loss = loss_of(e, &e->now, NULL);
+    chain_get(e->sim, e->hold, &ep->now);
+    ep->path[k + 1] = ep->now;
+    io->loss = loss_of(e, &ep->now, NULL);
     io->reward = before - io->loss;
     io->cost_steps = e->hold;
     io->outcome = isfinite(io->loss) && chain_finite(e->sim, e->hold) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
@@ -379,33 +395,33 @@ static ds_status act_on_cartpole(void *self, uint64_t k, ds_step *io)
 
 static ds_status begin_sweep(void *self, uint64_t last)
 {
-    cartpole *e = self;
+    episode *ep = present(self);
     (void)last;
-    memset(&e->bar, 0, sizeof e->bar);
+    memset(&ep->bar, 0, sizeof ep->bar);
     return DS_OK;
 }
 
 /* Adds `weight` times the derivatives of the loss of state s to the adjoint. */
-static void add_loss_bar(cartpole *e, const chain_state *s, double weight)
+static void add_loss_bar(const cartpole *e, const chain_state *s, double weight, chain_state *to)
 {
     chain_state bar = {0};
     loss_of(e, s, &bar);
-    e->bar.x += weight * bar.x;
-    e->bar.v += weight * bar.v;
+    to->x += weight * bar.x;
+    to->v += weight * bar.v;
     for (int i = 0; i < e->p.links; i++) {
-        e->bar.theta[i] += weight * bar.theta[i];
-        e->bar.omega[i] += weight * bar.omega[i];
+        to->theta[i] += weight * bar.theta[i];
+        to->omega[i] += weight * bar.omega[i];
     }
 }
 
-static void add_obs_bar(cartpole *e, const chain_state *s, const double *obs_bar)
+static void add_obs_bar(const cartpole *e, const chain_state *s, const double *obs_bar, chain_state *to)
 {
-    e->bar.x += obs_bar[0];
-    e->bar.v += obs_bar[1];
+    to->x += obs_bar[0];
+    to->v += obs_bar[1];
     for (int i = 0; i < e->p.links; i++) {
         const double *b = obs_bar + 2 + 3 * i;
-        e->bar.theta[i] += b[0] * cos(s->theta[i]) - b[1] * sin(s->theta[i]);
-        e->bar.omega[i] += b[2];
+        to->theta[i] += b[0] * cos(s->theta[i]) - b[1] * sin(s->theta[i]);
+        to->omega[i] += b[2];
     }
 }
 
@@ -413,18 +429,19 @@ static ds_status sweep_cartpole(void *self, ds_back *io)
 {
     cartpole *e = self;
     const uint64_t m = (uint64_t)e->p.links + 1;
-    const chain_state *before = &e->path[io->step], *after = before + 1;
-    add_obs_bar(e, after, io->obs_bar);
-    add_loss_bar(e, after, -io->reward_bar);
-    to_controls(e, m, e->taken + io->step * m, e->u);
+    episode *ep = present(e);
+    const chain_state *before = &ep->path[io->step], *after = before + 1;
+    add_obs_bar(e, after, io->obs_bar, &ep->bar);
+    add_loss_bar(e, after, -io->reward_bar, &ep->bar);
+    to_controls(e, m, ep->taken + io->step * m, e->u);
     chain_simulate(e->sim, before, e->hold, e->u, e->hold);
     if (!chain_stopped(e->sim)) {
-        chain_adjoint(e->sim, &e->bar, e->u_bar);
+        chain_adjoint(e->sim, &ep->bar, e->u_bar);
     }
     if (chain_stopped(e->sim)) {
         return DS_STOPPED;
     }
-    add_loss_bar(e, before, io->reward_bar);
+    add_loss_bar(e, before, io->reward_bar, &ep->bar);
     to_controls(e, m, e->u_bar, io->action_bar); /* the same factors */
     io->cost_steps = 2 * e->hold;
     return DS_OK;

@@ -37,16 +37,26 @@ typedef struct state {
     double x, v, theta, omega;
 } state;
 
+typedef struct episode {
+    state *at;      /* steps + 1 states */
+    uint64_t lived; /* steps */
+} episode;
+
 typedef struct balance {
     ds_env_kit kit; /* first */
     int64_t start;
     double theta0;
-    state *at;      /* steps + 1 states of the last episode */
-    uint64_t lived; /* steps of it */
+    episode *episode; /* the last one of each lane */
     const balance_lanes *lanes;
 } balance;
 
 /* ---- dynamics ---- */
+
+/* The last episode of the present lane. */
+static episode *last_episode(const balance *b)
+{
+    return &b->episode[b->kit.lane];
+}
 
 static state start_of(const balance *b, uint64_t noise_key)
 {
@@ -64,18 +74,20 @@ static state start_of(const balance *b, uint64_t noise_key)
 static ds_status begin_balance(void *self, uint64_t noise_key)
 {
     balance *b = self;
-    b->at[0] = start_of(b, noise_key);
-    b->lived = 0;
+    episode *e = last_episode(b);
+    e->at[0] = start_of(b, noise_key);
+    e->lived = 0;
     return DS_OK;
 }
 
 /* One push; returns 1 if the pole has fallen. The step in which it falls counts, as in CartPole-v1. */
 static int advance(balance *b, double action)
 {
-    const state *now = &b->at[b->lived++];
+    episode *e = last_episode(b);
+    const state *now = &e->at[e->lived++];
     double s[4] = {now->x, now->v, now->theta, now->omega};
     balance_push(s, action);
-    b->at[b->lived] = (state){s[0], s[1], s[2], s[3]};
+    e->at[e->lived] = (state){s[0], s[1], s[2], s[3]};
     return !balance_stands(s);
 }
 
@@ -92,6 +104,7 @@ static void read_balance(void *self, ds_param_reader *in)
     b->theta0 = ds_param_real(in, "theta0");
     b->kit.n = b->kit.steps = b->kit.horizon = steps;
     b->kit.n_obs = N_OBS;
+    b->kit.lanes = ds_env_kit_lanes_of((steps + 1) * sizeof(state));
     b->kit.dt = b->kit.control_dt = BALANCE_DT;
     b->kit.time_limit = 1; /* a pole that stands after the last push has not fallen */
 }
@@ -100,7 +113,10 @@ static ds_status allocate_balance(void *self)
 {
     balance *b = self;
     b->lanes = balance_lanes_find();
-    b->at = ds_memory_take(&b->kit.memory, b->kit.steps + 1, sizeof *b->at);
+    b->episode = ds_memory_take(&b->kit.memory, b->kit.lanes, sizeof *b->episode);
+    for (uint64_t lane = 0; b->episode != NULL && lane < b->kit.lanes; lane++) {
+        b->episode[lane].at = ds_memory_take(&b->kit.memory, b->kit.steps + 1, sizeof *b->episode->at);
+    }
     return DS_OK;
 }
 
@@ -124,12 +140,13 @@ static void range_of_push(const void *self, uint64_t i, double *lower, double *u
 static ds_status simulate_balance(void *self, ds_eval *io)
 {
     balance *b = self;
+    episode *e = last_episode(b);
     begin_balance(b, io->noise_key);
-    while (b->lived < b->kit.steps && !advance(b, io->x[b->lived])) {
+    while (e->lived < b->kit.steps && !advance(b, io->x[e->lived])) {
     }
-    io->loss = loss_of(b, b->lived);
-    io->cost_steps = b->lived;
-    b->kit.scene.info.frames = b->lived + 1; /* the fall ends the episode */
+    io->loss = loss_of(b, e->lived);
+    io->cost_steps = e->lived;
+    b->kit.scene.info.frames = e->lived + 1; /* the fall ends the episode */
     return DS_OK;
 }
 
@@ -162,7 +179,8 @@ static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
 static void observe_balance(const void *self, double *obs)
 {
     const balance *b = self;
-    const state *s = &b->at[b->lived];
+    episode *e = last_episode(b);
+    const state *s = &e->at[e->lived];
     const double values[N_OBS] = {s->x, s->v, s->theta, s->omega};
     memcpy(obs, values, sizeof values);
 }
@@ -170,10 +188,11 @@ static void observe_balance(const void *self, double *obs)
 static ds_status act_on_balance(void *self, uint64_t k, ds_step *io)
 {
     balance *b = self;
+    episode *e = last_episode(b);
     (void)k;
     io->ended = advance(b, io->action[0]) ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
     io->reward = 1;
-    io->loss = loss_of(b, b->lived);
+    io->loss = loss_of(b, e->lived);
     io->cost_steps = 1;
     return DS_OK;
 }
@@ -196,7 +215,8 @@ static void bodies_of_balance(void *self, ds_scene_kit *s)
 /* After its end the episode stands still. */
 static const state *state_of_frame(const balance *b, uint64_t k)
 {
-    return &b->at[k < b->lived ? k : b->lived];
+    episode *e = last_episode(b);
+    return &e->at[k < e->lived ? k : e->lived];
 }
 
 static void place_balance(const void *self, uint64_t k, uint64_t body, double *out)

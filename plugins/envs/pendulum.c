@@ -63,6 +63,14 @@ static const ds_param *const params[] = {
     DS_REAL("effort_weight", "0.02", 0, 1e6, "1/(N m)^2", "swingup60: weight of the mean squared torque."),
     NULL};
 
+/* An episode: states 0 .. steps, the torque of each step. */
+typedef struct motion {
+    double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1], torque[MAX_STEPS];
+    uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
+    double running;              /* loss of the steps so far */
+    double theta_bar, omega_bar; /* of a sweep over its steps: adjoint of the state before the last one */
+} motion;
+
 typedef struct pendulum {
     ds_env_kit kit; /* first */
     int64_t variant, start;
@@ -71,22 +79,25 @@ typedef struct pendulum {
     double limit; /* of the torque, of the variant */
     const rod_lanes *lanes;
     double *record; /* of episodes side by side */
-    /* The last episode: states 0..steps, torque of each step. */
-    double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1], torque[MAX_STEPS];
-    uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
-    double running;              /* loss of the steps so far */
-    double theta_bar, omega_bar; /* of a sweep over its steps: adjoint of the state before the last one */
+    motion *motion; /* the last episode of each lane */
 } pendulum;
 
 /* ---- dynamics ---- */
 
+/* The last episode of the present lane. */
+static motion *last_motion(const pendulum *p)
+{
+    return &p->motion[p->kit.lane];
+}
+
 static void move_rod(pendulum *p, uint64_t k, double u)
 {
-    double theta = p->theta[k], omega = p->omega[k], cosine;
-    p->torque[k] = u;
-    p->at_limit[k] = (uint8_t)rod_move(&p->law, &theta, &omega, u, &cosine);
-    p->omega[k + 1] = omega;
-    p->theta[k + 1] = theta;
+    motion *m = last_motion(p);
+    double theta = m->theta[k], omega = m->omega[k], cosine;
+    m->torque[k] = u;
+    m->at_limit[k] = (uint8_t)rod_move(&p->law, &theta, &omega, u, &cosine);
+    m->omega[k + 1] = omega;
+    m->theta[k + 1] = theta;
 }
 
 /* Cost of a state in swingup200: from upright at theta = 2 pi. */
@@ -119,16 +130,18 @@ static void start_of(const pendulum *p, uint64_t noise_key, double *theta, doubl
 static ds_status begin_pendulum(void *self, uint64_t noise_key)
 {
     pendulum *p = self;
-    p->running = 0;
-    start_of(p, noise_key, &p->theta[0], &p->omega[0]);
+    motion *m = last_motion(p);
+    m->running = 0;
+    start_of(p, noise_key, &m->theta[0], &m->omega[0]);
     return DS_OK;
 }
 
 /* Step k with torque u; returns what it adds to the loss. */
 static double advance(pendulum *p, uint64_t k, double u)
 {
-    double cost = rod_cost(&p->law, p->theta[k], p->omega[k], u);
-    p->running += cost;
+    motion *m = last_motion(p);
+    double cost = rod_cost(&p->law, m->theta[k], m->omega[k], u);
+    m->running += cost;
     move_rod(p, k, u);
     return cost;
 }
@@ -154,13 +167,14 @@ static void loss_bar(const pendulum *p, double theta, double omega, double *a, d
 static ds_status adjoint_of_pendulum(void *self, ds_eval *io)
 {
     const pendulum *p = self;
+    motion *m = last_motion(p);
     double a, b;
-    loss_bar(p, p->theta[p->kit.steps], p->omega[p->kit.steps], &a, &b);
+    loss_bar(p, m->theta[p->kit.steps], m->omega[p->kit.steps], &a, &b);
     for (uint64_t k = p->kit.steps; k-- > 0;) {
         double sine, cosine;
-        sincos_same(p->theta[k], &sine, &cosine);
+        sincos_same(m->theta[k], &sine, &cosine);
         io->grad[k] =
-            rod_reverse(&p->law, p->theta[k], p->omega[k], io->x[k], cosine, p->at_limit[k], 1, &a, &b);
+            rod_reverse(&p->law, m->theta[k], m->omega[k], io->x[k], cosine, m->at_limit[k], 1, &a, &b);
     }
     return DS_OK;
 }
@@ -210,6 +224,7 @@ static void read_pendulum(void *self, ds_param_reader *in)
     p->limit = suh ? suh_limit : torque_limit;
     p->kit.n = p->kit.steps = p->kit.horizon = p->variant == SWINGUP60 ? 60 : 200;
     p->kit.n_obs = N_OBS;
+    p->kit.lanes = ds_env_kit_lanes_of(sizeof(motion));
     p->kit.dt = p->kit.control_dt = p->law.dt;
     p->law.effort = p->effort_weight / (double)p->kit.steps;
     p->kit.time_limit = p->variant == GYM; /* cost of Pendulum-v1, for any number of steps */
@@ -218,6 +233,7 @@ static void read_pendulum(void *self, ds_param_reader *in)
 static ds_status allocate_pendulum(void *self)
 {
     pendulum *p = self;
+    p->motion = ds_memory_take(&p->kit.memory, p->kit.lanes, sizeof *p->motion);
     p->lanes = rod_lanes_find();
     p->record = lanes_memory(&p->kit.memory, p->kit.steps * ROD_RECORD, p->lanes->width);
     return DS_OK;
@@ -245,11 +261,12 @@ static void range_of_torque(const void *self, uint64_t i, double *lower, double 
 static ds_status simulate_pendulum(void *self, ds_eval *io)
 {
     pendulum *p = self;
+    motion *m = last_motion(p);
     begin_pendulum(p, io->noise_key);
     for (uint64_t k = 0; k < p->kit.steps; k++) {
         advance(p, k, io->x[k]);
     }
-    io->loss = loss_of(p, p->running, p->theta[p->kit.steps], p->omega[p->kit.steps]);
+    io->loss = loss_of(p, m->running, m->theta[p->kit.steps], m->omega[p->kit.steps]);
     return DS_OK;
 }
 
@@ -258,9 +275,10 @@ static ds_status simulate_pendulum(void *self, ds_eval *io)
 static void observe_pendulum(const void *self, double *obs)
 {
     const pendulum *p = self;
-    obs[0] = cos(p->theta[p->kit.next]);
-    obs[1] = sin(p->theta[p->kit.next]);
-    obs[2] = p->omega[p->kit.next];
+    motion *m = last_motion(p);
+    obs[0] = cos(m->theta[p->kit.next]);
+    obs[1] = sin(m->theta[p->kit.next]);
+    obs[2] = m->omega[p->kit.next];
 }
 
 /* gym, swingup200: minus the cost of the step, and at the end of the last state; swingup60: the improvement
@@ -268,53 +286,57 @@ static void observe_pendulum(const void *self, double *obs)
 static ds_status act_on_pendulum(void *self, uint64_t k, ds_step *io)
 {
     pendulum *p = self;
+    motion *m = last_motion(p);
     io->reward = -advance(p, k, io->action[0]);
     if (p->variant == SWINGUP60) {
         io->reward +=
-            final_cost(p, p->theta[k], p->omega[k]) - final_cost(p, p->theta[k + 1], p->omega[k + 1]);
+            final_cost(p, m->theta[k], m->omega[k]) - final_cost(p, m->theta[k + 1], m->omega[k + 1]);
     } else if (p->variant == SWINGUP200 && k + 1 == p->kit.steps) {
-        io->reward -= final_cost(p, p->theta[k + 1], p->omega[k + 1]);
+        io->reward -= final_cost(p, m->theta[k + 1], m->omega[k + 1]);
     }
-    io->loss = k + 1 == p->kit.steps ? loss_of(p, p->running, p->theta[k + 1], p->omega[k + 1]) : 0;
+    io->loss = k + 1 == p->kit.steps ? loss_of(p, m->running, m->theta[k + 1], m->omega[k + 1]) : 0;
     io->cost_steps = 1;
-    io->outcome = isfinite(p->running) && isfinite(p->theta[k + 1]) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    io->outcome = isfinite(m->running) && isfinite(m->theta[k + 1]) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     return DS_OK;
 }
 
 static ds_status begin_sweep(void *self, uint64_t last)
 {
     pendulum *p = self;
+    motion *m = last_motion(p);
     (void)last;
-    p->theta_bar = p->omega_bar = 0;
+    m->theta_bar = m->omega_bar = 0;
     return DS_OK;
 }
 
 /* Adds `weight` times the derivatives of the final cost of state k to the adjoint. */
 static void add_final_bar(pendulum *p, uint64_t k, double weight)
 {
+    motion *m = last_motion(p);
     if (p->variant == SWINGUP200) {
-        p->theta_bar += weight * 2 * suh_final * (p->theta[k] - 2 * pi);
-        p->omega_bar += weight * 2 * suh_final * p->omega[k];
+        m->theta_bar += weight * 2 * suh_final * (m->theta[k] - 2 * pi);
+        m->omega_bar += weight * 2 * suh_final * m->omega[k];
     } else {
-        p->theta_bar += weight * sin(p->theta[k]);
-        p->omega_bar += weight * 2 * p->speed_weight * p->omega[k];
+        m->theta_bar += weight * sin(m->theta[k]);
+        m->omega_bar += weight * 2 * p->speed_weight * m->omega[k];
     }
 }
 
 static ds_status sweep_pendulum(void *self, ds_back *io)
 {
     pendulum *p = self;
+    motion *m = last_motion(p);
     const uint64_t k = io->step;
     const double r = io->reward_bar, *obs_bar = io->obs_bar;
     double sine, cosine;
-    p->theta_bar += obs_bar[1] * cos(p->theta[k + 1]) - obs_bar[0] * sin(p->theta[k + 1]);
-    p->omega_bar += obs_bar[2];
+    m->theta_bar += obs_bar[1] * cos(m->theta[k + 1]) - obs_bar[0] * sin(m->theta[k + 1]);
+    m->omega_bar += obs_bar[2];
     if (p->variant == SWINGUP60 || (p->variant == SWINGUP200 && k + 1 == p->kit.steps)) {
         add_final_bar(p, k + 1, -r);
     }
-    sincos_same(p->theta[k], &sine, &cosine);
-    io->action_bar[0] = rod_reverse(&p->law, p->theta[k], p->omega[k], p->torque[k], cosine, p->at_limit[k],
-                                    -r, &p->theta_bar, &p->omega_bar);
+    sincos_same(m->theta[k], &sine, &cosine);
+    io->action_bar[0] = rod_reverse(&p->law, m->theta[k], m->omega[k], m->torque[k], cosine, m->at_limit[k],
+                                    -r, &m->theta_bar, &m->omega_bar);
     if (p->variant == SWINGUP60) {
         add_final_bar(p, k, r);
     }
@@ -339,22 +361,24 @@ static void channel_of_pendulum(const void *self, uint64_t i, ds_channel *out)
 /* Reverse of step k, its cost `weight` times; a, b as in rod_reverse(). */
 static double reverse(const pendulum *p, uint64_t k, double weight, double *a, double *b)
 {
+    motion *m = last_motion(p);
     double sine, cosine;
-    sincos_same(p->theta[k], &sine, &cosine);
-    return rod_reverse(&p->law, p->theta[k], p->omega[k], p->torque[k], cosine, p->at_limit[k], weight, a, b);
+    sincos_same(m->theta[k], &sine, &cosine);
+    return rod_reverse(&p->law, m->theta[k], m->omega[k], m->torque[k], cosine, m->at_limit[k], weight, a, b);
 }
 
 /* Derivatives of the cost of step k, or of the final state, by theta, omega, torque; of order 1 or 2. */
 static void cost_model(const pendulum *p, uint64_t k, int order, double out[3])
 {
+    motion *m = last_motion(p);
     const int is_final = k == p->kit.steps;
     out[0] = out[1] = out[2] = 0;
     if (order == 1 && is_final) {
-        loss_bar(p, p->theta[k], p->omega[k], &out[0], &out[1]);
+        loss_bar(p, m->theta[k], m->omega[k], &out[0], &out[1]);
     } else if (order == 1) {
         out[2] = reverse(p, k, 1, &out[0], &out[1]);
     } else if (is_final && p->variant == SWINGUP60) {
-        out[0] = cos(p->theta[k]);
+        out[0] = cos(m->theta[k]);
         out[1] = 2 * p->speed_weight;
     } else if (p->variant == SWINGUP60) {
         out[2] = 2 * p->law.effort;
@@ -371,13 +395,14 @@ static void cost_model(const pendulum *p, uint64_t k, int order, double out[3])
 static ds_status answer_of_pendulum(void *self, ds_eval *io, ds_eval_query *ask)
 {
     const pendulum *p = self;
+    motion *m = last_motion(p);
     double *out = ask->out;
     (void)io;
     for (uint64_t k = 0; k <= p->kit.steps; k++) {
         double by_theta[2] = {1, 0}, by_omega[2] = {0, 1}, by_torque[2]; /* d theta', d omega' by each */
         if (ask->channel == MODEL_STATE) {
-            out[2 * k] = p->theta[k];
-            out[2 * k + 1] = p->omega[k];
+            out[2 * k] = m->theta[k];
+            out[2 * k + 1] = m->omega[k];
         } else if (ask->channel >= MODEL_COST_GRADIENT) {
             cost_model(p, k, ask->channel == MODEL_COST_GRADIENT ? 1 : 2, out + 3 * k);
         } else if (k < p->kit.steps) {
@@ -412,7 +437,8 @@ static void bodies_of_pendulum(void *self, ds_scene_kit *s)
 static void place_pendulum(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const pendulum *p = self;
-    double angle = b == ROD ? p->theta[k] : 0, middle = b == PIVOT ? 0 : 0.5;
+    motion *m = last_motion(p);
+    double angle = b == ROD ? m->theta[k] : 0, middle = b == PIVOT ? 0 : 0.5;
     ds_scene_kit_pose(-middle * sin(angle), middle * cos(angle), 0, angle, out);
 }
 
@@ -422,9 +448,10 @@ static const ds_scene_kit_label metrics[] = {
 static void measure_pendulum(void *self, uint64_t k, double *out)
 {
     const pendulum *p = self;
-    out[0] = p->theta[k];
-    out[1] = p->omega[k];
-    out[2] = k < p->kit.steps ? p->torque[k] : (double)NAN;
+    motion *m = last_motion(p);
+    out[0] = m->theta[k];
+    out[1] = m->omega[k];
+    out[2] = k < p->kit.steps ? m->torque[k] : (double)NAN;
     out[3] = p->variant == SWINGUP60 ? final_cost(p, out[0], out[1])
              : p->variant == GYM     ? rod_cost(&p->law, out[0], out[1], out[2])
                                      : suh_cost(out[0], out[1]);

@@ -98,6 +98,13 @@ typedef struct ds_env_variable {
     char name[DS_MAX_NAME + 1], unit[DS_MAX_NAME + 1], group[DS_MAX_NAME + 1];
 } ds_env_variable;
 
+/* Where the episode of a lane is, in control steps; DS_ENV_KIT_CLOSED: nowhere. */
+typedef struct ds_env_kit_lane {
+    uint64_t next;  /* next step of the open episode */
+    uint64_t taken; /* steps of the last episode that back() can differentiate */
+    uint64_t back;  /* last step that back() has differentiated */
+} ds_env_kit_lane;
+
 /* Begins every instance. Starts as zeros; read() sets the second part. */
 typedef struct ds_env_kit {
     ds_scene_kit scene; /* first: see scene_kit.h */
@@ -117,6 +124,7 @@ typedef struct ds_env_kit {
     double control_dt;  /* seconds per control step */
     uint64_t max_rows;  /* rows of one call of rows(); 0 = 64 */
     int time_limit;     /* an episode that reaches the horizon is truncated, not terminated (ext/steps.h) */
+    uint64_t lanes;     /* episodes of stepwise control that may be open at once; 0 = 1 */
 
     /* Networks in the equations of motion (table entry `hook_points`); hybrid.nets is 0 where nothing is
      * wired. Their parameters are the variables n .. n + hybrid.variables - 1. */
@@ -124,10 +132,11 @@ typedef struct ds_env_kit {
     uint64_t hooks;
     ds_hook hook[DS_MAX_HOOKS];
 
-    uint64_t next; /* next control step of the open episode; DS_ENV_KIT_CLOSED: no episode is open */
-    uint64_t
-        taken; /* control steps of the last episode that back() can differentiate, else DS_ENV_KIT_CLOSED */
-    uint64_t back;             /* last step that back() has differentiated, else DS_ENV_KIT_CLOSED */
+    /* Stepwise control: the lane that begin(), observe(), act(), back_begin() or back() is called for, below
+     * `lanes`, and where its episode is, as in ds_env_kit_lane; `others`: the same of the other lanes. */
+    uint64_t lane, next, taken, back;
+    ds_env_kit_lane *others;
+    int has_begun;             /* an episode has begun since the last evaluation */
     ds_env_variable described; /* texts of the variable that was described last */
     ds_eval *row, **rows;      /* last; of one call of rows(): max_rows each, NULL without it */
 } ds_env_kit;
@@ -187,7 +196,8 @@ struct ds_env_table {
     void (*measure)(void *self, uint64_t k, double *out);
 
     /* Stepwise control: begins an episode; writes the observation of the present state; takes control step
-     * `k`. act() sets reward, cost_steps and loss (as if the episode ended there), the outcome if it is not
+     * `k`, all in lane kit.lane. A call of the host for many lanes is one call of each function per lane.
+     * act() sets reward, cost_steps and loss (as if the episode ended there), the outcome if it is not
      * DS_EVAL_OK, and `ended` (DS_STEPS_*) if the rules end the episode in this step. The kit ends an episode
      * that reaches the horizon. */
     ds_status (*begin)(void *self, uint64_t noise_key);
@@ -226,6 +236,10 @@ static inline ds_status ds_env_kit_evaluate(const ds_env_table *env, void *self,
 static inline ds_status ds_env_kit_evaluate_table(const ds_env_table *env, void *self, const ds_rows *rows,
                                                   const ds_results *results);
 static inline const void *ds_env_kit_extension(void *self, const char *id);
+
+/* kit.lanes for episodes that take `bytes` each: as many as the host uses, fewer where they need more than
+ * 32 MiB. */
+static inline uint64_t ds_env_kit_lanes_of(uint64_t bytes);
 
 /* Adds a hook point after out[*count - 1]. */
 static inline void ds_env_kit_hook(ds_hook *out, uint64_t *count, uint32_t kind, uint64_t numbers,

@@ -11,6 +11,8 @@
 
 enum { DS_ENV_KIT_ROWS = 64 }; /* kit.max_rows unless read() sets it */
 
+static const ds_env_kit_lane ds_env_kit_closed_ = {DS_ENV_KIT_CLOSED, DS_ENV_KIT_CLOSED, DS_ENV_KIT_CLOSED};
+
 /* ---- an instance ---- */
 
 static inline void ds_env_kit_open_scene(ds_env_kit *kit)
@@ -47,6 +49,7 @@ static inline ds_status ds_env_kit_open(ds_env_kit *kit, const ds_env_table *env
     kit->grad_kind = DS_GRAD_ADJOINT;
     kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
     env->read(kit, &in);
+    kit->lanes = kit->lanes > 0 ? kit->lanes : 1;
     if (in.status == DS_OK && env->hook_points != NULL) {
         in.status = ds_env_kit_wire(kit, host);
     }
@@ -58,8 +61,14 @@ static inline ds_status ds_env_kit_open(ds_env_kit *kit, const ds_env_table *env
         kit->row = (ds_eval *)ds_memory_take(&kit->memory, (size_t)kit->max_rows, sizeof *kit->row);
         kit->rows = (ds_eval **)ds_memory_take(&kit->memory, (size_t)kit->max_rows, sizeof(ds_eval *));
     }
+    if (in.status == DS_OK && env->act != NULL) {
+        kit->others = (ds_env_kit_lane *)ds_memory_take(&kit->memory, (size_t)kit->lanes, sizeof *kit->others);
+    }
     in.status = in.status == DS_OK && kit->memory.failed ? DS_E_NOMEM : in.status;
     if (in.status == DS_OK) {
+        for (uint64_t i = 0; kit->others != NULL && i < kit->lanes; i++) {
+            kit->others[i] = ds_env_kit_closed_;
+        }
         ds_env_kit_open_scene(kit);
         in.status = kit->memory.failed ? ds_env_kit_no_memory(env, host) : DS_OK;
     }
@@ -241,11 +250,23 @@ DS_ENV_KIT_APART_ void ds_env_kit_penalize(const ds_env_kit *kit, ds_eval *io)
     io->loss += ds_hybrid_penalty(&kit->hybrid, io->x + kit->n, NULL);
 }
 
+/* An evaluation ends all open episodes. */
+DS_ENV_KIT_APART_ void ds_env_kit_close_lanes(ds_env_kit *kit)
+{
+    for (uint64_t i = 0; i < kit->lanes; i++) {
+        kit->others[i] = ds_env_kit_closed_;
+    }
+    kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
+    kit->has_begun = 0;
+}
+
 /* Before simulate(), and after it returned `status`. */
 static inline void ds_env_kit_before(ds_env_kit *kit, ds_eval *io)
 {
     kit->scene.kept = 0;
-    kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
+    if (kit->has_begun) {
+        ds_env_kit_close_lanes(kit);
+    }
     io->outcome = DS_EVAL_OK;
     io->grad_kind = DS_GRAD_NONE;
     io->bad_step = -1;
@@ -350,16 +371,43 @@ static inline ds_status ds_env_kit_steps_info(void *self, ds_steps_info *out)
     out->n_act = kit->n / kit->horizon;
     out->n_obs = kit->n_obs;
     out->dt = kit->control_dt;
+    out->max_lanes = kit->lanes;
     out->flags = kit->time_limit ? DS_STEPS_TIME_LIMIT : 0;
     return DS_OK;
+}
+
+static inline uint64_t ds_env_kit_lanes_of(uint64_t bytes)
+{
+    const uint64_t most = ((uint64_t)32 << 20) / (bytes > 0 ? bytes : 1);
+    return most < 1 ? 1 : most < DS_ENV_KIT_ROWS ? most : DS_ENV_KIT_ROWS;
+}
+
+/* Makes `lane` the present one; 0 = there is none with this number. */
+static inline int ds_env_kit_enter(ds_env_kit *kit, uint64_t lane)
+{
+    if (lane >= kit->lanes) {
+        return 0;
+    }
+    if (lane != kit->lane) {
+        const ds_env_kit_lane present = {kit->next, kit->taken, kit->back};
+        kit->others[kit->lane] = present;
+        kit->next = kit->others[lane].next;
+        kit->taken = kit->others[lane].taken;
+        kit->back = kit->others[lane].back;
+        kit->lane = lane;
+    }
+    return 1;
 }
 
 static inline ds_status ds_env_kit_steps_begin_one(void *self, uint64_t lane, uint64_t noise_key, double *obs)
 {
     ds_env_kit *kit = (ds_env_kit *)self;
-    (void)lane; /* an instance holds one episode */
+    if (!ds_env_kit_enter(kit, lane)) {
+        return DS_E_ARG;
+    }
     kit->scene.kept = 0;
     kit->next = kit->taken = kit->back = DS_ENV_KIT_CLOSED;
+    kit->has_begun = 1;
     const ds_status status = kit->env->begin(kit, noise_key);
     if (status == DS_OK) {
         kit->next = kit->taken = 0;
@@ -383,7 +431,9 @@ static inline void ds_env_kit_steps_failed(ds_env_kit *kit, ds_step *io, ds_stat
 static inline ds_status ds_env_kit_steps_step_one(void *self, uint64_t lane, ds_step *io)
 {
     ds_env_kit *kit = (ds_env_kit *)self;
-    (void)lane;
+    if (!ds_env_kit_enter(kit, lane)) {
+        return DS_E_ARG;
+    }
     if (kit->next >= kit->horizon) {
         return DS_E_STATE;
     }
@@ -429,7 +479,9 @@ static inline ds_status ds_env_kit_back_one(void *self, uint64_t lane, ds_back *
 {
     ds_env_kit *kit = (ds_env_kit *)self;
     ds_status status = DS_OK;
-    (void)lane;
+    if (!ds_env_kit_enter(kit, lane)) {
+        return DS_E_ARG;
+    }
     if (io->begins && (kit->taken == DS_ENV_KIT_CLOSED || io->step >= kit->taken)) {
         return DS_E_STATE;
     }
