@@ -214,9 +214,7 @@ libexec_dshost_list_SOURCES = tools/catalog/cmd_list.c
 libexec_dshost_merge_SOURCES = tools/bench/cmd_merge.c
 libexec_dshost_new_SOURCES = \
 	tools/catalog/cmd_new.c \
-	tools/catalog/new_files.h \
-	tools/catalog/new_scene.c \
-	tools/catalog/new_scene.h
+	tools/catalog/new_files.h
 nodist_libexec_dshost_new_SOURCES = tools/catalog/new_files.c
 libexec_dshost_picture_SOURCES = tools/eval/cmd_picture.c
 libexec_dshost_picture_LDADD = $(pictures_link)

@@ -236,3 +236,17 @@ int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag 
     }
     return rc;
 }
+
+int ds_choice_read(const char *name, const char *value, const char *const *known, int count, int *to,
+                   ds_error *e)
+{
+    for (int k = 0; k < count; k++) {
+        if (strcmp(value, known[k]) == 0) {
+            *to = k;
+            return 0;
+        }
+    }
+    char choices[200];
+    ds_text_choices(value, known, (size_t)count, choices, sizeof choices);
+    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: %s", name, value, choices);
+}

@@ -51,6 +51,10 @@ void ds_flag_describe(const ds_param *p);
 int ds_arguments_read(int argc, char **argv, const char *command, const ds_flag *flags, int most,
                       void *request, ds_error *e);
 
+/* For take(): the number of `value` among the `count` words of `known`, or a line with the nearest one. */
+int ds_choice_read(const char *name, const char *value, const char *const *known, int count, int *to,
+                   ds_error *e);
+
 /* Refuses any argument that is left. Returns 0, or DS_EXIT_USAGE. */
 int ds_arguments_end(int argc, char **argv, const char *command, ds_error *e);
 

@@ -10,17 +10,12 @@ adapter_link = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined $(DS_Z
 	%D%/opening.h \
 	%D%/python/adapted.c \
 	%D%/python/adapted.h \
-	%D%/python/batch.c \
 	%D%/python/child.c \
 	%D%/python/child.h \
-	%D%/python/describe.c \
-	%D%/python/describe.h \
 	%D%/python/env.c \
-	%D%/python/environment.h \
 	%D%/python/optimizer.c \
 	%D%/python/picture.c \
 	%D%/python/picture.h \
-	%D%/python/steps.c \
 	%D%/python/talk.c \
 	%D%/python/talk.h
 %C%_fmu_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE $(EXPAT_CFLAGS) $(ZLIB_CFLAGS)

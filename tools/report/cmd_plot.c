@@ -55,18 +55,8 @@ static const char usage[] =
 static int take_choice(void *to, const char *name, const char *value, ds_error *e)
 {
     request *q = to;
-    const int kind = strcmp(name, "kind") == 0;
-    const char *const *known = kind ? ds_figure_kinds : ds_figure_alongs;
-    const int count = kind ? DS_FIGURES : DS_ALONGS;
-    for (int k = 0; k < count; k++) {
-        if (strcmp(value, known[k]) == 0) {
-            *(kind ? &q->kind : &q->along) = k;
-            return 0;
-        }
-    }
-    char choices[200];
-    ds_text_choices(value, known, (size_t)count, choices, sizeof choices);
-    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: %s", name, value, choices);
+    return strcmp(name, "kind") == 0 ? ds_choice_read(name, value, ds_figure_kinds, DS_FIGURES, &q->kind, e)
+                                     : ds_choice_read(name, value, ds_figure_alongs, DS_ALONGS, &q->along, e);
 }
 
 /* --width, --height, --font-size. */

@@ -59,20 +59,6 @@ static const char usage[] =
     "  --reference OPT\n"
     "  --tolerance T\n";
 
-static int take_choice(const char *name, const char *value, const char *const *known, int count, int *to,
-                       ds_error *e)
-{
-    for (int k = 0; k < count; k++) {
-        if (strcmp(value, known[k]) == 0) {
-            *to = k;
-            return 0;
-        }
-    }
-    char choices[200];
-    ds_text_choices(value, known, (size_t)count, choices, sizeof choices);
-    return ds_fail(e, DS_EXIT_USAGE, "--%s %.40s: %s", name, value, choices);
-}
-
 static int take_number(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *to,
                        ds_error *e)
 {
@@ -88,14 +74,14 @@ static int take(void *to, const char *name, const char *value, ds_error *e)
     uint64_t number = 0;
     int rc = 0;
     if (strcmp(name, "stat") == 0) {
-        return take_choice(name, value, ds_grid_stats, DS_GRID_STATS, &q->grid.stat, e);
+        return ds_choice_read(name, value, ds_grid_stats, DS_GRID_STATS, &q->grid.stat, e);
     }
     if (strcmp(name, "format") == 0) {
         q->format_given = 1;
-        return take_choice(name, value, ds_grid_formats, DS_GRID_FORMATS, &q->grid.format, e);
+        return ds_choice_read(name, value, ds_grid_formats, DS_GRID_FORMATS, &q->grid.format, e);
     }
     if (strcmp(name, "mark") == 0) {
-        return take_choice(name, value, ds_grid_marks, DS_GRID_MARKS, &q->grid.mark, e);
+        return ds_choice_read(name, value, ds_grid_marks, DS_GRID_MARKS, &q->grid.mark, e);
     }
     if (strcmp(name, "tolerance") == 0) {
         return ds_tolerance_read(value, &q->tolerance, e);

@@ -3,11 +3,36 @@
 #ifndef DS_ADAPTERS_PYTHON_ADAPTED_H
 #define DS_ADAPTERS_PYTHON_ADAPTED_H
 
+#include "adapters/python/child.h"
+
 #include <diffsim/plugin.h>
+
+#include <jansson.h>
 #include <limits.h>
 
-#include "adapters/python/child.h"
-#include "adapters/python/describe.h"
+/* ---- the description ---- */
+
+/* The descriptor of a plugin from what Python says of it, and the values of its parameters for
+ * Python, both as JSON. */
+
+/* Lives as long as the process: the descriptor, and the JSON that owns its texts. */
+typedef struct description {
+    ds_desc desc;
+    ds_param *param;
+    const ds_param **params;
+    const char **pointers;
+    json_t *json;
+} description;
+
+/* 0, or -1 where the text is not a description (of another version of the package) or memory is short. */
+int description_read(description *d, const char *text, size_t bytes);
+void description_clear(description *d);
+
+/* The values of the parameters of an instance: {"NAME": VALUE}; NULL after a failure that was reported to the
+ * host. Release with json_decref(). */
+json_t *description_values(const ds_desc *desc, const ds_host *host);
+
+/* ---- instances ---- */
 
 typedef struct adapted {
     char file[PATH_MAX], object[64];

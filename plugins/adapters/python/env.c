@@ -2,15 +2,33 @@
 /* env.c - an environment whose loss() is Python: x goes into the shared memory, loss and gradient come back
  * in it. */
 #include "adapters/python/adapted.h"
+#include "adapters/python/picture.h"
 
 #include <diffsim/ext/channel.h>
 #include <diffsim/ext/scene.h>
 #include <diffsim/ext/variables.h>
+#include <diffsim/helper/eval.h>
 #include <diffsim/helper/fail.h>
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapters/python/environment.h"
+typedef struct python_env {
+    child child;
+    const ds_host *host;
+    ds_env_info info;
+    uint32_t has_scene;
+    uint64_t residuals;  /* 0 = none */
+    uint32_t can;        /* be asked about them */
+    uint32_t batches;    /* TALK_BATCH_* */
+    int batch_failed;    /* reported once */
+    ds_steps_info steps; /* horizon 0 = no stepwise control */
+    int open;            /* an episode is */
+    double *box;         /* lower, upper, x0 */
+    json_t *variables;   /* [name, unit, group] of each; NULL = they have none */
+    picture picture;
+} python_env;
 
 /* ---- set-up ---- */
 
@@ -162,7 +180,7 @@ static void take_answers(const python_env *p, ds_eval *io)
     }
 }
 
-ds_status python_env_evaluate(void *self, ds_eval *io)
+static ds_status python_env_evaluate(void *self, ds_eval *io)
 {
     python_env *p = self;
     talk *t = &p->child.talk;
@@ -201,6 +219,71 @@ ds_status python_env_evaluate(void *self, ds_eval *io)
     }
     p->picture.possible = (io->want & DS_WANT_SCENE) != 0 && h->outcome <= DS_EVAL_BAD_GRAD;
     return DS_OK;
+}
+
+/* ---- many points in one call of Python: points and noise keys go into the shared memory, losses and
+ * gradients follow them there ---- */
+
+static ds_status put_points(python_env *p, const ds_rows *rows)
+{
+    talk *t = &p->child.talk;
+    const size_t n = (size_t)p->info.n;
+    const uint64_t count = rows->count;
+    const ds_status st = child_settle(&p->child, p->host);
+    if (st != DS_OK) {
+        return st;
+    }
+    if (talk_grow(t, count * (2 * n + 2) * sizeof(double)) != 0) {
+        return ds_host_fail(p->host, DS_E_NOMEM, "no memory for %llu points", (unsigned long long)count);
+    }
+    for (uint64_t k = 0; k < count; k++) {
+        const uint64_t key = rows->noise_key != NULL ? rows->noise_key[k] : 0;
+        memcpy(t->room + k * n * sizeof(double), rows->x + k * rows->stride, n * sizeof(double));
+        memcpy(t->room + (count * n + k) * sizeof(double), &key, sizeof key);
+    }
+    t->head->count = count;
+    t->head->want = rows->want & DS_WANT_GRAD;
+    return DS_OK;
+}
+
+/* One that has no loss gets its message alone, when the host evaluates it again. */
+static void take_point(const python_env *p, uint64_t count, uint64_t k, uint32_t want, const ds_results *out)
+{
+    const size_t n = (size_t)p->info.n;
+    const char *losses = p->child.talk.room + count * (n + 1) * sizeof(double),
+               *grads = losses + count * sizeof(double);
+    memcpy(&out->loss[k], losses + k * sizeof(double), sizeof(double));
+    out->outcome[k] = isfinite(out->loss[k]) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    out->loss[k] = isfinite(out->loss[k]) ? out->loss[k] : (double)INFINITY;
+    if ((want & DS_WANT_GRAD) != 0) {
+        memcpy(out->grad + k * out->stride, grads + k * n * sizeof(double), n * sizeof(double));
+        out->grad_kind[k] = DS_GRAD_ADJOINT;
+    }
+}
+
+/* Can these rows go into one call of Python? */
+static int python_env_takes(const python_env *p, const ds_rows *rows)
+{
+    const uint32_t needed = (rows->want & DS_WANT_GRAD) != 0 ? TALK_BATCH_GRADIENT : TALK_BATCH_LOSS;
+    return rows->count > 1 && (p->batches & needed) != 0 && rows->queries == 0 &&
+           (rows->want & DS_WANT_SCENE) == 0;
+}
+
+static ds_status python_env_batch(python_env *p, const ds_rows *rows, const ds_results *results)
+{
+    picture_clear(&p->picture);
+    p->open = 0;
+    ds_status st = put_points(p, rows);
+    st = st != DS_OK ? st : child_ask(&p->child, p->host, TALK_MANY);
+    if (st < 0 && !p->batch_failed) {
+        p->batch_failed = 1;
+        ds_host_say(p->host, DS_LOG_WARNING, "%.500s; such points are evaluated one by one",
+                    p->child.talk.head->text);
+    }
+    for (uint64_t k = 0; st == DS_OK && k < rows->count; k++) {
+        take_point(p, rows->count, k, rows->want, results);
+    }
+    return st;
 }
 
 /* ---- names of the variables ---- */
@@ -297,6 +380,89 @@ static ds_status scene_metric(void *self, uint64_t m, ds_scene_metric *out)
     const ds_status st = ready(p);
     return st != DS_OK ? st : picture_metric(&p->picture, m, out);
 }
+
+/* ---- stepwise control: actions go into the shared memory, observations follow them there ---- */
+
+static const char *observed(const python_env *p)
+{
+    return p->child.talk.room + p->steps.n_act * sizeof(double);
+}
+
+static ds_status steps_info(void *self, ds_steps_info *out)
+{
+    const python_env *p = self;
+    ds_steps_info all = p->steps;
+    all.struct_size = out->struct_size;
+    memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
+    return DS_OK;
+}
+
+static ds_status begin_one(void *self, uint64_t lane, uint64_t noise_key, double *obs)
+{
+    python_env *p = self;
+    (void)lane; /* an instance holds one episode */
+    picture_clear(&p->picture);
+    p->open = 0;
+    ds_status st = child_settle(&p->child, p->host);
+    if (st != DS_OK) {
+        return st;
+    }
+    p->child.talk.head->key = noise_key;
+    st = child_ask(&p->child, p->host, TALK_RESET);
+    if (st != DS_OK) {
+        return st > 0 ? st : ds_host_fail(p->host, st, "%.500s", p->child.talk.head->text);
+    }
+    memcpy(obs, observed(p), p->steps.n_obs * sizeof *obs);
+    p->open = 1;
+    return DS_OK;
+}
+
+static ds_status step_one(void *self, uint64_t lane, ds_step *io)
+{
+    python_env *p = self;
+    (void)lane;
+    talk_head *h = p->child.talk.head;
+    if (!p->open) {
+        return ds_host_fail(p->host, DS_E_STATE, "step() without an episode: reset() begins one");
+    }
+    p->open = 0;
+    ds_status st = child_settle(&p->child, p->host);
+    if (st != DS_OK) {
+        return st;
+    }
+    memcpy(p->child.talk.room, io->action, p->steps.n_act * sizeof *io->action);
+    st = child_ask(&p->child, p->host, TALK_STEP);
+    if (st != DS_OK) {
+        return st > 0 ? st : ds_host_fail(p->host, st, "%.500s", h->text);
+    }
+    io->outcome = h->outcome;
+    io->ended = h->ended;
+    io->reward = h->reward;
+    io->loss = h->loss;
+    io->cost_steps = 1;
+    if (h->outcome != DS_EVAL_OK) {
+        p->host->error(p->host, DS_E_NUMERIC, h->text);
+        return DS_OK;
+    }
+    memcpy(io->obs, observed(p), p->steps.n_obs * sizeof *io->obs);
+    p->open = h->ended == DS_STEPS_CONTINUES;
+    return DS_OK;
+}
+
+static ds_status steps_begin(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    return ds_step_begin_each(self, rows, results, ((const python_env *)self)->steps.n_obs, begin_one);
+}
+
+static ds_status steps_step(void *self, const ds_step_rows *rows, const ds_step_results *results)
+{
+    const python_env *p = self;
+    return ds_step_each(self, rows, results, p->steps.n_act, p->steps.n_obs, step_one);
+}
+
+/* For instances with steps.horizon > 0. */
+static const ds_env_steps python_env_steps = {
+    .struct_size = sizeof python_env_steps, .info = steps_info, .begin = steps_begin, .step = steps_step};
 
 static ds_status env_evaluate(void *self, const ds_rows *rows, const ds_results *results)
 {
