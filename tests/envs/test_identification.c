@@ -70,7 +70,7 @@ static double fit_within(fake_env *e, const double *start, size_t iterations, in
     return loss;
 }
 
-static double fit(fake_env *e, const double *start, size_t iterations, double *x)
+static double fitted_loss(fake_env *e, const double *start, size_t iterations, double *x)
 {
     return fit_within(e, start, iterations, LM_CLAMPED_BOUNDS, x);
 }
@@ -86,7 +86,7 @@ static void exact_constants(void **state)
         double x[2];
         fake_env e;
         fake_env_open(&e, name, at[k].settings, 0, 0);
-        const double loss = fit(&e, e.x0, 50, x);
+        const double loss = fitted_loss(&e, e.x0, 50, x);
         print_message("%s: %.12g %.12g, loss %.3g\n", at[k].settings[0], x[0], x[1], loss);
         assert_near(x[0], at[k].x[0], 1e-6);
         assert_near(x[1], at[k].x[1], 1e-6);
@@ -101,7 +101,7 @@ static void down_to_the_noise(void **state)
     fake_env e;
     fake_env_open(&e, name, (const char *const[]){"variant=synthetic", NULL}, 0, 0);
     const double before = sqrt(fake_eval(&e, e.x0, NULL, 0, NULL) / 400),
-                 after = sqrt(fit(&e, e.x0, 50, x) / 400);
+                 after = sqrt(fitted_loss(&e, e.x0, 50, x) / 400);
     print_message("error %.4g rad, then %.4g\n", before, after);
     assert_true(before > 10 * 0.0024);
     assert_near(after, 0.0024, 3e-4);
@@ -185,7 +185,7 @@ static void chaos(void **state)
         double x[7];
         fake_env e;
         open_recording(&e, 0, k == 0 ? 400 : 800, "wrap=true");
-        error[k] = sqrt(fit(&e, e.x0, 50, x) / (k == 0 ? 800 : 1600));
+        error[k] = sqrt(fitted_loss(&e, e.x0, 50, x) / (k == 0 ? 800 : 1600));
         fake_env_close(&e);
     }
     print_message("error over 400 samples %.4f rad, over 800 %.3f\n", error[0], error[1]);

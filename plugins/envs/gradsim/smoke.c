@@ -4,7 +4,6 @@
  * (Jatavallabhula et al., ICLR 2021). */
 #include "engines/physics/smoke/smoke.h"
 #include "engines/kit/bundled.h"
-#include "engines/physics/smoke/stream.h"
 
 #include <string.h>
 

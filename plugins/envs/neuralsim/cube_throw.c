@@ -4,7 +4,7 @@
  * (ICRA 2021). */
 #include "engines/kit/bundled.h"
 #include "engines/kit/decision.h"
-#include "engines/data/recorded.h"
+#include "engines/data/recording.h"
 #include "engines/physics/throw/throw.h"
 
 #include <string.h>

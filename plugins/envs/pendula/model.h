@@ -5,7 +5,7 @@
 #define DS_ENVS_PENDULA_MODEL_H
 
 #include "engines/physics/pendulum/compound.h"
-#include "engines/data/recorded.h"
+#include "engines/data/recording.h"
 
 #include <diffsim/helper/env_kit.h>
 

@@ -4,8 +4,6 @@ env_engine_libs += %D%/librecording.la
 %C%_librecording_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
 %C%_librecording_la_LIBADD = $(ZLIB_LIBS)
 %C%_librecording_la_SOURCES = \
-	%D%/recorded.c \
-	%D%/recorded.h \
 	%D%/recording.c \
 	%D%/recording.h
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_recording.c - recordings as text and as NumPy files: what is read of them, and one line for whatever
  * is wrong; how far a motion is from one. */
-#include "engines/data/recorded.h"
 #include "engines/data/recording.h"
 #include "temporary.h"
-#include "test.h"
 #include "test.h"
 
 #include <zlib.h>

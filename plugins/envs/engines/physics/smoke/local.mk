@@ -18,6 +18,4 @@ endif
 %C%_libsmoke_la_LIBADD = $(smoke_variants)
 %C%_libsmoke_la_SOURCES = \
 	%D%/smoke.c \
-	%D%/smoke.h \
-	%D%/stream.c \
-	%D%/stream.h
+	%D%/smoke.h

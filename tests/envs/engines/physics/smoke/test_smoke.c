@@ -3,10 +3,8 @@
  * projection, adjoint and tangent against central differences, recorded losses of a descent. */
 #include "differences.h"
 #include "engines/physics/smoke/smoke.h"
-#include "engines/physics/smoke/stream.h"
 #include "functions.h"
 #include "smoke_plain.h"
-#include "test.h"
 #include "test.h"
 
 static const char *const sets[] = {"baseline", "avx2", "avx512"};

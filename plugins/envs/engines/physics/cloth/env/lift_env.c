@@ -5,7 +5,7 @@
 
 #include "engines/physics/cloth/lift.h"
 #include "engines/kit/bundled.h"
-#include "engines/data/recorded.h"
+#include "engines/data/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
