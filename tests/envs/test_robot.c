@@ -421,6 +421,75 @@ static void agrees_with_cartpole(void **state)
 /* ---- networks, noise ---- */
 
 /* Networks on the joints: derivatives by their parameters too, with both integrators. */
+/* The double pendulum of double_pendulum, whose angles are absolute: the same motion and derivatives of its
+ * last state from random starts. */
+static void agrees_with_double_pendulum(void **state)
+{
+    static const char *const rules[][2] = {{"integrator=semi_implicit", "euler"}, {"integrator=rk4", "rk4"}};
+    static const char *const of[4] = {"joint\nof = a", "joint\nof = b", "rate\nof = a", "rate\nof = b"};
+    static const double pi = 3.14159265358979323846;
+    FILE *f = fopen(temporary_path(&folder, "two.xml"), "w");
+    assert_non_null(f);
+    fputs("<mujoco><compiler angle='radian'/><default><joint axis='0 1 0'/></default><worldbody><body>"
+          "<joint name='a'/><inertial pos='0 0 -1' mass='0.1' diaginertia='0 0 0'/><body pos='0 0 -1'>"
+          "<joint name='b'/><inertial pos='0 0 -1' mass='0.1' diaginertia='0 0 0'/></body></body></worldbody>"
+          "</mujoco>",
+          f);
+    fclose(f);
+    for (int k = 0; k < 2; k++) {
+        fake_env own, e[4];
+        fake_env_open(
+            &own, "envs/double_pendulum",
+            SETTINGS("variant=initial", "n_samples=2", "sample_rate=1", "steps_per_sample=1000", rules[k][0]),
+            0, 0);
+        for (int i = 0; i < 4; i++) {
+            char text[1000];
+            snprintf(
+                text, sizeof text,
+                "[task]\nmodel = two.xml\nduration = 1\nstep = 0.001\ncontrol_step = 1\nintegrator = %s\n"
+                "[variables]\nstart.a = -7 7\nstart.b = -14 14\nvelocity.a = -15 15\nvelocity.b = -30 30\n"
+                "[loss.a]\nwhat = %s\nnorm = sum\n",
+                rules[k][1], of[i]);
+            open_task(&e[i], written(text));
+        }
+        ds_random r = ds_random_open(11, "points", 0);
+        for (int point = 0; point < 20; point++) {
+            double x[4], y[4], end[4], slope[4][4], grad[4], all[4], want = 0;
+            for (int i = 0; i < 4; i++) {
+                x[i] = own.lower[i] + (own.upper[i] - own.lower[i]) * ds_random_uniform(&r);
+                y[i] = x[i] - (i % 2 ? x[i - 1] : 0);
+            }
+            for (int i = 0; i < 4; i++) {
+                end[i] = fake_eval(&e[i], y, slope[i], 0, NULL);
+            }
+            double loss = fake_eval(&own, x, grad, 0, NULL), size = 0;
+            memset(all, 0, sizeof all);
+            for (int i = 0; i < 4; i++) {
+                double weight = i < 2 ? 1 : 0.1, goal = i < 2 ? pi : 0, first = x[i] - goal;
+                double last = end[i] + (i % 2 ? end[i - 1] : 0) - goal;
+                want += weight * (first * first + 2000 * last * last);
+                all[i] += 2 * weight * first;
+                for (int j = 0; j < 4; j++) { /* y[j] and, for even j, y[j + 1] depend on x[j] */
+                    double by = slope[i][j] + (i % 2 ? slope[i - 1][j] : 0);
+                    all[j] += 4000 * weight * last * by;
+                    all[j - j % 2] -= j % 2 ? 4000 * weight * last * by : 0;
+                }
+            }
+            for (int i = 0; i < 4; i++) {
+                size = fmax(size, fabs(grad[i]));
+            }
+            assert_near(loss, want, 1e-8 * want);
+            for (int i = 0; i < 4; i++) {
+                assert_near(grad[i], all[i], 1e-7 * size);
+            }
+        }
+        fake_env_close(&own);
+        for (int i = 0; i < 4; i++) {
+            fake_env_close(&e[i]);
+        }
+    }
+}
+
 static void networks(void **state)
 {
     static const char *const rules[] = {"euler", "rk4"};
@@ -647,6 +716,6 @@ static void mistakes(void **state)
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_of_followers, derivatives_at_rest,
                derivatives_through_contact, derivatives_through_impulses, felt_at_a_distance,
-               derivatives_between_bodies, products_of_joints, known_controls, agrees_with_cartpole, networks,
-               noise, steps_are_the_episode, no_steps_with_variables, examples_run, built_in_task, standing,
-               terrain, mistakes)
+               derivatives_between_bodies, products_of_joints, known_controls, agrees_with_cartpole,
+               agrees_with_double_pendulum, networks, noise, steps_are_the_episode, no_steps_with_variables,
+               examples_run, built_in_task, standing, terrain, mistakes)

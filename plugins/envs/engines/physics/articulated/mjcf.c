@@ -639,10 +639,10 @@ static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[
             vec3_add_scaled(l->offset, 1, at);
             memcpy(l->rotation, R, sizeof l->rotation);
         }
-        numbers_of(f, n, "damping", 1, 1, &number[TREE_DAMPING]);
-        numbers_of(f, n, "frictionloss", 1, 1, &number[TREE_DRY]);
-        numbers_of(f, n, "armature", 1, 1, &number[TREE_ARMATURE]);
     }
+    numbers_of(f, n, "damping", 1, 1, &number[TREE_DAMPING]);
+    numbers_of(f, n, "frictionloss", 1, 1, &number[TREE_DRY]);
+    numbers_of(f, n, "armature", 1, 1, &number[TREE_ARMATURE]);
     if (l->nv == 3) {
         refuse(f, n, springs, 0);
         if (choice_of(f, n, "limited", f->auto_limits && value_of(f, n, "range"))) {

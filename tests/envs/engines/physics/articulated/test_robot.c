@@ -383,6 +383,12 @@ static void equivalents(void **state)
          "mass='1' "
          "diaginertia='1 4 1'/></body></worldbody></mujoco>",
          BODY("<joint/><inertial pos='1 0 0' mass='2' diaginertia='3 4 3'/>")},
+        {"<mujoco><default><joint armature='2'/></default><worldbody><body><joint type='free'/>"
+         "<inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/></body></worldbody></mujoco>",
+         BODY("<freejoint/><inertial pos='0 0 0' mass='3' diaginertia='3 3 3'/>")},
+        {"<mujoco><default><joint armature='2'/></default><worldbody><body><freejoint/>"
+         "<geom size='1'/></body></worldbody></mujoco>",
+         BODY("<freejoint/><geom size='1'/>")},
         {BODY("<freejoint/><geom type='ellipsoid' size='1 2 3' mass='5'/>"),
          BODY("<freejoint/><inertial pos='0 0 0' mass='5' diaginertia='13 10 5'/>")},
         {"<mujoco><asset><mesh name='m' scale='2 1 1' vertex='0 0 0 1 0 0 0 2 0 0 0 3 1 2 0 1 0 3 0 2 3 1 2 "

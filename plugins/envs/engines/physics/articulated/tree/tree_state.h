@@ -252,7 +252,8 @@ void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const
 /* Accelerations of link i and its joint from u and from those of the parent, which `a` holds at first. */
 void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, double a[6], double *out);
 
-/* What the projection on couplings needs, from the factors of tree_articulate(); overwrites limb.d, limb.p. */
+/* What the projection on couplings needs, from the factors of tree_articulate(). Overwrites limb.d, limb.p.
+ */
 void tree_coupling_factor(const tree *t, tree_work *w);
 /* Removes from `rate`, a product of M^-1, what breaks a coupling. */
 void tree_coupling_project(const tree *t, tree_work *w, double *rate);
