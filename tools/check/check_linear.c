@@ -261,8 +261,9 @@ static const double ELEMENT_SECONDS = 3, COSTLY = 0.1;
 /* Allowed errors relative to the derivative of the element: of products, and of products in single precision.
  */
 static const double ELEMENT_EXACT = 1e-5, ELEMENT_SINGLE = 1e-4;
-/* The same relative to the largest value or derivative of the channel, in whose sums small parts are lost. */
-static const double ELEMENT_LOST = 1e-13;
+/* The same relative to the largest value or derivative of the channel, in whose sums small parts are lost:
+ * rounding of thousands of steps, as where a motion leaves its plane of symmetry by rounding alone. */
+static const double ELEMENT_LOST = 1e-12;
 /* Differences lose more: a short step divides the rounding error of the values by about 1e-8. */
 static const double ELEMENT_LOST_DIFFERENCED = 1e-7;
 
@@ -449,7 +450,7 @@ static void fit_element(elements *s, double scale)
         parts += fabs(s->row[i] * t->v[i]);
     }
     if (off > fmax(DS_CHECK_FITTING, t->differenced ? DS_CHECK_DIFFERENCED : 0) * fmax(parts, scale) +
-                  (t->differenced ? ELEMENT_LOST_DIFFERENCED * s->largest : 0) &&
+                  (t->differenced ? ELEMENT_LOST_DIFFERENCED : ELEMENT_LOST) * s->largest &&
         off > 4 * t->b->c->tolerance * scale && s->told++ < NAMED) {
         ds_check_fail(
             t->b->c, "channel %s: element %llu of J v is %.10g, but J' of this element times v is %.10g",
