@@ -607,7 +607,7 @@ static void no_steps_with_variables(void **state)
 static void examples_run(void **state)
 {
     static const char *const names[] = {"cartpole", "double_pendulum", "arm",    "hopper", "quadruped",
-                                        "cube",     "throw",           "pusher", "hand"};
+                                        "cube",     "throw",           "pusher", "hand",   "cube_impulses"};
     for (size_t k = 0; k < COUNT_OF(names); k++) {
         static double grad[MOST];
         fake_env e;
