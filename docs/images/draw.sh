@@ -96,6 +96,12 @@ tiles() {
 	small "$work/$name.png" 886 64
 }
 
+# from AZIMUTH,ELEVATION: the best episode of a run, seen from there
+from() {
+	"$dshost" picture --best --camera "$1" "$work/$name" > "$work/$name.txt"
+	small "$work/$name/best.png" 1100 128
+}
+
 plane() { # plane I,J: of a plasticine task
 	slice 720 --env "${name#landscape/}" --set env.preset=small --axes "$1" --grid 31x31 --samples 40 --jumps 20
 }
@@ -122,12 +128,12 @@ draw() {
 		small "$work/$name/best.png" 1100 128
 		;;
 	press)
-		run --env particles --set env.scene="$images/../../examples/scenes/press.ini" --opt racer --seed 1 --budget 100
-		episode --x "$work/press"
+		run --env particles --set env.scene="$images/../../examples/scenes/press.ini" --opt racer --budget 100
+		from 30,8
 		;;
-	letter-scene)
-		"$dshost" scene "$images/../../examples/scenes/letter.ini" -o "$work/$name.png" > "$work/$name.txt"
-		small "$work/$name.png" 760 96
+	letter)
+		run --env particles --set env.scene="$images/../../examples/scenes/letter.ini" --opt racer --budget 50
+		from -20,45
 		;;
 	fluid) episode --env fluid --x 0,-0.62,0.7,0,0,0,0,0.6,0,0.6 ;;
 	drape)

@@ -45,6 +45,8 @@ rm run/*.png
 status 0 "the best alone" "$dshost" picture run --best
 [ -s run/best.png ] && [ ! -e run/convergence.png ] && [ "$(cat "$tmp/out")" -ge 1 ]
 result $? "with its evaluation"
+status 0 "the best from another side" "$dshost" picture run --best --camera 30,8,0.8
+status 2 "a camera above the zenith" "$dshost" picture run --best --camera 30,100
 status 2 "pictures of nothing" "$dshost" picture
 run "$dshost" picture nowhere
 [ $status -eq 6 ] && grep -q '^dshost: warning: cannot draw the run: nowhere/run.sqlite' "$tmp/err"

@@ -73,20 +73,46 @@ wrong ":1" "a control character" '1s/.*/\x02/'
 # face TEXT EDIT: the stamp's mesh changed by a sed command is refused.
 mesh() {
     sed "$2" "$scenes/star.obj" > star.obj
-    run "$dshost" eval --env particles --set env.scene=letter.ini --set env.preset=small
-    [ "$status" -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q "letter.ini:[0-9]*: " err && grep -qF -- "$1" err
+    run "$dshost" eval --env particles --set env.scene=stamp.ini --set env.preset=small
+    [ "$status" -eq 3 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q "stamp.ini:[0-9]*: " err && grep -qF -- "$1" err
     passed=$?
     [ "$passed" -eq 0 ] || echo "#   exit status $status, expected 3 with '$1'"
     result "$passed" "mesh: $1"
 }
-cp "$scenes/letter.ini" "$scenes/letter.obj" .
+cp "$scenes/letter.obj" .
+cat > stamp.ini << 'END'
+[scene]
+[material dough]
+youngs_modulus = variable 1000..20000 log start 5000
+yield_stress = variable 20..200
+[body ball]
+shape = sphere
+material = dough
+center = 0.5 0.13 0.5
+radius = 0.13
+count = 8000
+[tool stamp]
+shape = mesh
+file = star.obj
+scale = 0.24
+position = 0.5 0.33 0.5
+lower = 0.2 0.09 0.2
+upper = 0.8 0.6 0.8
+speed = 0.01
+[target letter]
+shape = mesh
+file = letter.obj
+scale = 0.36
+center = 0.5 0 0.5
+count = 8000
+END
 mesh "the surface has a hole: only face" '$d'
 mesh "disagree about inside and outside" '$s/f \([0-9]*\) \([0-9]*\)/f \2 \1/; $s/ \([0-9]*\) \([0-9]*\)$/ \2 \1/'
 mesh "the surface is inside out" 's/^f \([0-9]*\) \([0-9]*\) \([0-9]*\)$/f \3 \2 \1/; s/^f \([0-9]*\) \([0-9]*\) \([0-9]*\) \([0-9]*\)$/f \4 \3 \2 \1/'
 mesh "has no area" 's/^\(v [^ ]*\) [^ ]*/\1 0/'
 mesh "a coordinate is 'nan', not a finite number" 's/^v 0 -0.2/v nan -0.2/'
 cp "$scenes/star.obj" star.obj
-good "gradients by actions and constants, in contact" eval --env particles --set env.scene=letter.ini --set env.preset=small \
+good "gradients by actions and constants, in contact" eval --env particles --set env.scene=stamp.ini --set env.preset=small \
     --set env.segments=2 --set "env.tool_start=0.5 0.24 0.5 1 0 0 0" --x 0.1,-0.8,0.1,0.2,-0.5,-0.1,3.6,60 --gradient --fd
 has "gradient agrees with differences in 8 of 8 components" "they agree with differences"
 has "dough.youngs_modulus [log10 Pa]" "variables have the names of the file"
@@ -288,6 +314,63 @@ printf '[scene]\ninclude = loop.ini\n' > loop.ini
 run "$dshost" eval --env particles --set env.scene=loop.ini
 [ "$status" -eq 3 ] && grep -q "loop.ini:2: more than 15 included files" err
 result $? "files that include each other"
+
+# ---- bodies and targets that the grid of a preset cannot hold ----
+sed 's/^center = 0.5 0.13 0.5/center = 0.8 0.13 0.5/' stamp.ini > own.ini
+bad 3 "body ball has a particle at x = 0.9" eval --env particles --set env.scene=own.ini --set env.preset=small --x start
+good "but that of the other" eval --env particles --set env.scene=own.ini --set env.steps=1 --set env.segments=1 --x start
+sed 's/^center = 0.5 0 0.5/center = 0.8 0 0.5/' stamp.ini > own.ini
+bad 3 "the target reaches out of the grid, which holds material from 0 to 0.9062" eval --env particles \
+    --set env.scene=own.ini --set env.preset=small --x start
+
+good "the metrics of a tank" eval --env particles --set env.scene="$scenes/fluid.ini" --set env.preset=small \
+    --set env.steps=5 --x 1,-1,0.5,0.5,0,0,0,0,0,0 --trajectory tank.csv
+head -n 1 tank.csv | grep -q '/cube_y.*/ladle_x.*/loss_lifted.*/loss_middle,.*/loss,.*/speed,.*/volume_most'
+result $? "centres, tools, terms, loss, speed, volumes"
+
+# ---- cameras, points ----
+cat > seen.ini << 'END'
+[scene]
+include = stamp.ini
+[camera]
+position = 0.9 20 30 0.9 80 0
+look_at = 0.5 0.1 0.5
+size = 24
+disc_radius = 0.03
+[loss]
+states = image
+frames = 2
+END
+good "images of two cameras" eval --env particles --set env.scene=seen.ini --set env.preset=small --set env.segments=1 \
+    --set "env.tool_start=0.5 0.24 0.5 1 0 0 0" --x 0.1,-0.8,0.1,3.6,60 --gradient --fd
+has "gradient agrees with differences in 5 of 5 components" "they agree with differences"
+"$dshost" eval --env particles --set env.scene=stamp.ini --set env.preset=small --set env.loss=image --set env.frames=2 \
+    --set env.image_size=24 --set env.disc_radius=0.03 --set "env.camera=0.9 20 30 0.9 80 0" \
+    --set "env.look_at=0.5 0.1 0.5" --x start 2> err | grep '^loss' > parameters.txt
+"$dshost" eval --env particles --set env.scene=seen.ini --set env.preset=small --x start 2> err | grep '^loss' > out
+[ -s out ] && cmp -s out parameters.txt
+result $? "which are those of the parameters"
+sed 's/^size.*/size = 2/' seen.ini > own.ini
+bad 3 "own.ini:6: size = 2 is out of range" eval --env particles --set env.scene=own.ini
+
+# points COLUMNS NUMBER: two points of COLUMNS numbers each, of which the last is NUMBER, eight bytes in octal.
+points() {
+    printf "\\223NUMPY\\001\\000\\166\\000%-117s\\n" "{'descr': '<f8', 'fortran_order': False, 'shape': (2, $1), }" > two.npy
+    i=1
+    while [ $i -lt $((2 * $1)) ]; do
+        printf '\000\000\000\000\000\000\340\077' >> two.npy
+        i=$((i + 1))
+    done
+    printf "$2" >> two.npy
+}
+sed 's/^shape = sphere/shape = points\nfile = two.npy\nscale = 0.1/; /^radius/d; /^count = 8000/d' stamp.ini |
+    sed 's/^scale = 0.36/&\ncount = 8000/' > own.ini
+points 3 '\000\000\000\000\000\000\340\077'
+good "points of an .npy file" eval --env particles --set env.scene=own.ini --x start
+points 3 '\000\000\000\000\000\000\360\177'
+bad 3 "two.npy: number 5 is not finite" eval --env particles --set env.scene=own.ini
+points 4 '\000\000\000\000\000\000\340\077'
+bad 3 "an array of n x 3 numbers; this one has 4 columns" eval --env particles --set env.scene=own.ini
 
 # ---- deformable bodies ----
 for t in soft_ball walker $(all beam gear); do
@@ -619,16 +702,19 @@ for f in new/mine $scenes/torus; do
 done | uniq | wc -l | grep -qx 1
 result $? "and it runs at once"
 bad 6 "new/mine.ini already exists" new scene mine --from torus --out new/mine.ini
-good "a scene with meshes" new scene stamp --from letter --out new/stamp.ini
-[ -s new/star.obj ] && [ -s new/letter.obj ]
+good "a scene with meshes" new scene stamp --from press --out new/stamp.ini
+[ -s new/plate.obj ] && [ -s new/puck.obj ]
 result $? "brings its meshes"
 good "a scene is checked and drawn" scene new/stamp.ini --set env.preset=small -o stamp.png
-has "material  ball             1000 particles, x 0.37" "particles and extent"
-has "tool      stamp            mesh of 40 triangles" "tools"
-has "variables 17: stamp 15, dough 2" "variables"
+has "material  ball             1000 particles, x 0.38" "particles and extent"
+has "tool      plate            mesh of 32 triangles" "tools"
+has "variables 11: plate 9, dough 2" "variables"
 has "memory    " "memory"
 grep -q "time      .* s, with gradient " out && [ -s stamp.png ]
 result $? "time, picture"
+good "from another side" scene new/stamp.ini --set env.preset=small -o side.png --camera 30,8
+! cmp -s stamp.png side.png
+result $? "it differs"
 "$dshost" scene new/mine.ini --set env.steps=1000 --json > out 2> err && grep -q '"estimated": true' out && grep -q '"loss": null' out
 result $? "a long episode is estimated"
 sed 's/^count.*/count = 0/' new/mine.ini > zero.ini
@@ -640,6 +726,7 @@ printf "[scene]\ninclude = %s\n" "$scenes/beam.ini" > more.ini
 result $? "also through what it includes"
 bad 2 "name the scene file" scene
 bad 2 "ends with .png" scene new/mine.ini -o mine.gif
+bad 2 "--camera 1,2,3,4: expected AZIMUTH,ELEVATION" scene new/mine.ini -o mine.png --camera 1,2,3,4
 
 # ---- dshost target ----
 cat > press.ini << 'END'

@@ -12,7 +12,7 @@
 enum { METRICS = 4 }; /* of a caption */
 
 int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key, const ds_caption *caption,
-                    const char *path, ds_error *e)
+                    const ds_render_eye *eye, const char *path, ds_error *e)
 {
     const ds_pool_env *env = ds_pool_env_of(source->pool);
     ds_snapshot *scene = NULL;
@@ -29,7 +29,7 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
     if (scene != NULL) {
         ds_picture_metrics(metrics, sizeof metrics, scene, METRICS);
         shown.text = metrics;
-        rc = ds_picture_best(path, scene, env->info.steps + 1, &shown, e);
+        rc = ds_picture_best(path, scene, env->info.steps + 1, &shown, eye, e);
     } else {
         const ds_bars bars = {env->info.n, x, env->lower, env->upper, env->variables};
         rc = ds_picture_best_x(path, &bars, &shown, e);
@@ -38,18 +38,19 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
     return rc;
 }
 
-static int draw_run(const ds_result *run, ds_best_episode *b, const char *path, ds_error *e)
+static int draw_run(const ds_result *run, ds_best_episode *b, const ds_render_eye *eye, const char *path,
+                    ds_error *e)
 {
     const ds_caption caption = {
         .env = run->env, .opt = run->opt, .seed = run->seed, .loss = run->best_loss, .number = run->best_id};
-    return ds_best_picture(&b->source, b->x, b->noise_key, &caption, path, e);
+    return ds_best_picture(&b->source, b->x, b->noise_key, &caption, eye, path, e);
 }
 
-int ds_best_picture_of_record(const ds_result *run, const char *path, ds_error *e)
+int ds_best_picture_of_record(const ds_result *run, const ds_render_eye *eye, const char *path, ds_error *e)
 {
     ds_best_episode episode;
     int rc = ds_best_episode_open(run, &episode, e);
-    rc = rc != 0 ? rc : draw_run(run, &episode, path, e);
+    rc = rc != 0 ? rc : draw_run(run, &episode, eye, path, e);
     ds_best_episode_close(&episode);
     return rc;
 }
@@ -58,7 +59,7 @@ int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e)
 {
     ds_best_episode episode;
     int rc = ds_best_episode_open_folder(run, &episode, e);
-    rc = rc != 0 ? rc : draw_run(run, &episode, path, e);
+    rc = rc != 0 ? rc : draw_run(run, &episode, NULL, path, e);
     ds_best_episode_close(&episode);
     return rc;
 }

@@ -297,7 +297,7 @@ static int evaluate(evaluation *v, const request *q, uint64_t seed, ds_error *e)
     }
     if (status == 0 && q->picture != NULL) {
         const ds_caption caption = {.env = v->id, .seed = seed, .loss = v->answer.loss};
-        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0), &caption,
+        status = ds_best_picture(&v->source, v->x, ds_pool_noise_key(v->source.pool, 1, 0), &caption, NULL,
                                  q->picture, e);
     }
     return status;

@@ -30,6 +30,8 @@ enum { KINDS = 7 /* tags with their own colour in the convergence plot */ };
 typedef struct request {
     int best, convergence, page; /* what to draw; none set = all */
     pid_t of;                    /* process of the run; 0 = started by a user */
+    const char *camera;          /* NULL = the default */
+    ds_render_eye eye;           /* if `camera` is set */
     const char *folder;
 } request;
 
@@ -184,10 +186,10 @@ static int draw_convergence(const record *r, ds_error *e)
 /* ---- best.png ---- */
 
 /* Prints the evaluation shown, for the run that requested it. */
-static int draw_best(const record *r, ds_error *e)
+static int draw_best(const record *r, const ds_render_eye *eye, ds_error *e)
 {
     char *path = ds_folder_path(r->run.folder, "best.png");
-    int rc = path == NULL ? ds_no_memory(e) : ds_best_picture_of_record(&r->run, path, e);
+    int rc = path == NULL ? ds_no_memory(e) : ds_best_picture_of_record(&r->run, eye, path, e);
     if (rc == 0) {
         printf("%" PRIu64 "\n", r->run.best_id);
     }
@@ -251,7 +253,7 @@ static int draw(const request *q)
     ds_store_close(r.store, NULL); /* its files would stay in the run's folder */
     r.store = NULL;
     if (rc == 0 && r.run.best_id != 0 && (all || q->best)) {
-        rc = complain(draw_best(&r, &e), &e, "best.png");
+        rc = complain(draw_best(&r, q->camera != NULL ? &q->eye : NULL, &e), &e, "best.png");
     }
     if (rc == 0 && r.run.best_id != 0 && (all || q->page)) {
         const int page = complain(write_page(&r, &e), &e, "best.html");
@@ -264,19 +266,19 @@ static int draw(const request *q)
 static int parse(int argc, char **argv, request *q, ds_error *e)
 {
     static const char usage[] =
-        "usage: dshost picture DIR [--best] [--convergence] [--page]\nDraws the pictures of a run again from "
+        "usage: dshost picture DIR [--best] [--convergence] [--page] [--camera AZ,EL[,Z]]\nDraws the "
+        "pictures of a run again from "
         "its record, and prints the evaluation that best.png shows.\n  --best         only best.png\n  "
         "--convergence  only convergence.png and convergence.svg\n  --page         only best.html, which "
-        "plays the best episode\n  --trust-plugin P\n                 load this plugin if the run names it "
+        "plays the best episode\n  --camera AZ,EL[,Z]\n                 azimuth and elevation from which "
+        "best.png sees a scene, in degrees; zoom (1 shows everything)\n  --trust-plugin P\n                 "
+        "load this plugin if the run names it "
         "and it is not on the plugin path\n";
     const char *of = NULL;
-    const ds_flag flags[] = {{"best", .set = &q->best},
-                             {"convergence", .set = &q->convergence},
-                             {"page", .set = &q->page},
-                             {"of", .text = &of},
-                             {"trust-plugin", .take = ds_trust_flag_take},
-                             {"help", .usage = usage},
-                             {0}};
+    const ds_flag flags[] = {{"best", .set = &q->best}, {"convergence", .set = &q->convergence},
+                             {"page", .set = &q->page}, {"camera", .text = &q->camera},
+                             {"of", .text = &of},       {"trust-plugin", .take = ds_trust_flag_take},
+                             {"help", .usage = usage},  {0}};
     int rc = ds_arguments_read(argc, argv, "picture", flags, -1, NULL, e);
     if (rc != 0) {
         return rc;
@@ -284,6 +286,9 @@ static int parse(int argc, char **argv, request *q, ds_error *e)
     q->of = of != NULL ? (pid_t)strtol(of, NULL, 10) : 0;
     if (of != NULL) {
         ds_trust_quiet();
+    }
+    if (q->camera != NULL && !ds_render_eye_read(q->camera, &q->eye)) {
+        return ds_fail(e, DS_EXIT_USAGE, "picture: --camera %.100s: expected " DS_RENDER_EYE, q->camera);
     }
     if (optind >= argc) {
         return ds_fail(e, DS_EXIT_USAGE, "picture: name the result folder: dshost picture DIR");

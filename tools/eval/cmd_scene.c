@@ -28,7 +28,8 @@ enum { FEW_STEPS = 4 };
 static const double patience_s = 5.0;
 
 typedef struct request {
-    const char *picture;
+    const char *picture, *camera;
+    ds_render_eye eye; /* if `camera` is set */
     int json;
 } request;
 
@@ -389,7 +390,7 @@ static int draw(const findings *f, const request *q, ds_error *e)
     snprintf(text, sizeof text, "%" PRIu64 " variables, %" PRIu64 " steps", f->n, f->steps);
     const char *name = strrchr(f->file, '/');
     const ds_caption caption = {.env = name != NULL ? name + 1 : f->file, .text = text, .no_loss = 1};
-    return ds_picture_best(q->picture, f->scene, 0, &caption, e);
+    return ds_picture_best(q->picture, f->scene, 0, &caption, q->camera != NULL ? &q->eye : NULL, e);
 }
 
 /* ---- the command ---- */
@@ -398,7 +399,8 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, const
 {
     static const char usage[] =
         "usage: dshost scene FILE.ini [OPTIONS]\nChecks a scene file: draws its start, target and tools, and "
-        "measures what an episode costs.\n  -o, --out F.png      the picture\n  --env E              the "
+        "measures what an episode costs.\n  -o, --out F.png      the picture\n  --camera AZ,EL[,Z]   its "
+        "azimuth and elevation in degrees, and zoom\n  --env E              the "
         "environment of the scene [by its sections]\n  --set env.K=V        set a parameter\n  --memory-mb M "
         "      "
         " "
@@ -406,6 +408,7 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, const
         "evaluation\n  --json               print one JSON object\n  -h, --help           print this text\n"
         "Exit status: 0; 3 a mistake in the file, printed with its line; 5 the episode at the start fails.\n";
     const ds_flag flags[] = {{"out", .text = &q->picture, .letter = 'o'},
+                             {"camera", .text = &q->camera},
                              {"env", .take = ds_run_flag_take},
                              {"set", .take = ds_run_flag_take},
                              {"memory_mb", .take = ds_run_flag_take},
@@ -420,6 +423,9 @@ static int parse(int argc, char **argv, ds_settings *settings, request *q, const
     if (rc == 0) {
         *file = argv[optind++];
         rc = ds_arguments_end(argc, argv, "scene", e);
+    }
+    if (rc == 0 && q->camera != NULL && !ds_render_eye_read(q->camera, &q->eye)) {
+        rc = ds_fail(e, DS_EXIT_USAGE, "scene: --camera %.100s: expected " DS_RENDER_EYE, q->camera);
     }
     rc = rc != 0 ? rc : ds_run_sets_check(settings, "scene", 1u << DS_SECTION_RUN | 1u << DS_SECTION_ENV, e);
     if (rc == 0 && q->picture != NULL && !ds_text_ends_with(q->picture, (const char *const[]){"png", NULL})) {

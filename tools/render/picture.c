@@ -150,8 +150,8 @@ static int draw_header(ds_canvas *c, int width, const ds_caption *caption, const
     return (int)((HEADER + (titles - 1 + lines - 1) * LINE) * t);
 }
 
-static int draw_panel(ds_canvas *c, const panel *p, const ds_snapshot *s, int x, int y, int height, double t,
-                      uint32_t *pixels, ds_error *e)
+static int draw_panel(ds_canvas *c, const panel *p, const ds_snapshot *s, const ds_render_eye *eye, int x,
+                      int y, int height, double t, uint32_t *pixels, ds_error *e)
 {
     ds_canvas_text(c, x, y - 12, 19 * t, DS_TEXT_BOLD, TEXT_COLOR, 0, p->label);
     double used = ds_canvas_text_width(c, 19 * t, DS_TEXT_BOLD, p->label) + 12 * t;
@@ -160,10 +160,10 @@ static int draw_panel(ds_canvas *c, const panel *p, const ds_snapshot *s, int x,
         ds_flat_draw(c, s, p->k, p->what, NULL, x, y, PANEL_WIDTH, height, t);
         return 0;
     }
-    int status = ds_render(s, p->k, p->what, PANEL_WIDTH, height, pixels, e);
+    int status = ds_render_seen(s, p->k, p->what, eye, PANEL_WIDTH, height, pixels, e);
     if (status == 0) {
         ds_canvas_image(c, x, y, PANEL_WIDTH, height, pixels);
-        ds_overlay_draw(c, s, p->k, p->what, NULL, x, y, PANEL_WIDTH, height, t);
+        ds_overlay_draw(c, s, p->k, p->what, eye, x, y, PANEL_WIDTH, height, t);
         ds_canvas_rect(c, x + 0.5, y + 0.5, PANEL_WIDTH - 1, height - 1, ds_color_hex(0, 0), FRAME_COLOR, 1);
     }
     return status;
@@ -179,7 +179,7 @@ static int header_height(int width, const ds_caption *caption, const char *expla
 }
 
 int ds_picture_best(const char *path, const ds_snapshot *scene, uint64_t frames, const ds_caption *caption,
-                    ds_error *e)
+                    const ds_render_eye *eye, ds_error *e)
 {
     if (scene->kept == 0) {
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: the scene has no frame to draw", path);
@@ -198,8 +198,8 @@ int ds_picture_best(const char *path, const ds_snapshot *scene, uint64_t frames,
     } else {
         draw_header(c, width, caption, legend(scene), 1);
         for (int i = 0; i < n && status == 0; i++) {
-            status =
-                draw_panel(c, &panels[i], scene, MARGIN + i * (PANEL_WIDTH + GAP), top, height, t, pixels, e);
+            status = draw_panel(c, &panels[i], scene, eye, MARGIN + i * (PANEL_WIDTH + GAP), top, height, t,
+                                pixels, e);
         }
         status = status != 0 ? status : ds_canvas_write(c, path, e);
     }

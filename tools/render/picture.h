@@ -4,14 +4,16 @@
 #define DS_RENDER_PICTURE_H
 
 #include "plot/plot.h"
+#include "render/render.h"
 #include "snapshot/snapshot.h"
 
 /* Writes a PNG with the panels start | middle | end | target: the first, middle and last kept frame. The
  * fourth panel is left out without a target body, and if the target is a marker, which the other panels then
  * show translucent. `frames` is the number of frames of a complete episode, to note an early end; 0 = not
- * known. Returns 0, DS_EXIT_IO, DS_EXIT_MEMORY, or DS_EXIT_PLUGIN for a scene without kept frames. */
+ * known. `eye` is the camera, NULL = the default. Returns 0, DS_EXIT_IO, DS_EXIT_MEMORY, or
+ * DS_EXIT_PLUGIN for a scene without kept frames. */
 int ds_picture_best(const char *path, const ds_snapshot *scene, uint64_t frames, const ds_caption *caption,
-                    ds_error *e);
+                    const ds_render_eye *eye, ds_error *e);
 
 /* Kept frame k alone, without text, as a PNG in memory: the scene with a translucent target. *png is to be
  * freed, NULL on failure. Returns 0 or DS_EXIT_MEMORY. */

@@ -5,6 +5,7 @@
 
 #include "render/render.h"
 
+#include "base/text.h"
 #include "plot/canvas.h"
 #include "render/render_internal.h"
 
@@ -139,6 +140,22 @@ static ds_frame_of_reference seen(const ds_snapshot *s, const ds_render_eye *eye
         r.around = eye->around;
     }
     return r;
+}
+
+int ds_render_eye_read(const char *text, ds_render_eye *out)
+{
+    double v[3] = {0, 0, 1};
+    char *end = NULL;
+    int n = 0;
+    do {
+        v[n] = ds_strtod(text, &end);
+        if (end == text || !isfinite(v[n])) {
+            return 0;
+        }
+        text = end + 1;
+    } while (++n < 3 && *end == ',');
+    *out = (ds_render_eye){1, v[0], v[1], v[2], 0, 0xffffff};
+    return *end == '\0' && n >= 2 && fabs(v[0]) <= 360 && fabs(v[1]) <= 90 && v[2] >= 0.05 && v[2] <= 50;
 }
 
 ds_render_eye ds_render_usual_eye(const ds_snapshot *s)

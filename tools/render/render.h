@@ -26,6 +26,12 @@ typedef struct ds_render_eye {
     uint32_t background; /* 0xRRGGBB */
 } ds_render_eye;
 
+/* The form of ds_render_eye_read(), for messages and usage texts. */
+#define DS_RENDER_EYE "AZIMUTH,ELEVATION[,ZOOM]: -360..360, -90..90 degrees, 0.05..50"
+
+/* Reads a camera in that form, such as "30,20"; zoom is 1 unless given. Returns 0 for another text. */
+int ds_render_eye_read(const char *text, ds_render_eye *out);
+
 /* The default camera, to be changed. */
 ds_render_eye ds_render_usual_eye(const ds_snapshot *s);
 

@@ -12,6 +12,7 @@
 #include "results/point.h"
 #include "run/run.h"
 #include "run/session.h"
+#include "render/render.h"
 #include "view/live_server.h"
 #include "view/view.h"
 
@@ -91,23 +92,11 @@ static int wrong(const char *name, const char *value, const char *allowed, ds_er
     return ds_fail(e, DS_EXIT_USAGE, "view: --%s %.100s: expected %s", name, value, allowed);
 }
 
-/* Reads up to three reals separated by commas; returns their number, 0 if the text is something else. */
-static int reals(const char *text, double out[3])
+static int is_real(const char *text, double *out)
 {
-    int n = 0;
     char *end = NULL;
-    while (n < 3) {
-        out[n] = ds_strtod(text, &end);
-        if (end == text || !isfinite(out[n])) {
-            return 0;
-        }
-        n++;
-        if (*end != ',') {
-            break;
-        }
-        text = end + 1;
-    }
-    return *end == '\0' ? n : 0;
+    *out = ds_strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
 }
 
 static int take_size(ds_view_options *o, const char *value)
@@ -119,27 +108,27 @@ static int take_size(ds_view_options *o, const char *value)
 
 static int take_camera(ds_view_options *o, const char *value)
 {
-    double v[3] = {0, 0, 1};
-    int n = reals(value, v);
+    ds_render_eye eye;
+    if (!ds_render_eye_read(value, &eye)) {
+        return 0;
+    }
     o->camera_set = 1;
-    o->azimuth = v[0];
-    o->elevation = v[1];
-    o->zoom = v[2];
-    return n >= 2 && fabs(v[0]) <= 360 && fabs(v[1]) <= 90 && v[2] >= 0.05 && v[2] <= 50;
+    o->azimuth = eye.azimuth;
+    o->elevation = eye.elevation;
+    o->zoom = eye.zoom;
+    return 1;
 }
 
 static int take_shown(void *to, const char *name, const char *value, ds_error *e)
 {
     ds_view_options *o = &((request *)to)->options;
-    double v[3] = {0};
+    double v = 0;
     int64_t whole;
     if (strcmp(name, "size") == 0) {
         return take_size(o, value) ? 0 : wrong(name, value, "WIDTHxHEIGHT, 16 to 8192 pixels each", e);
     }
     if (strcmp(name, "camera") == 0) {
-        return take_camera(o, value)
-                   ? 0
-                   : wrong(name, value, "AZIMUTH,ELEVATION[,ZOOM]: -360..360, -90..90 degrees, 0.05..50", e);
+        return take_camera(o, value) ? 0 : wrong(name, value, DS_RENDER_EYE, e);
     }
     if (strcmp(name, "every") == 0) {
         int good = ds_parse_int(value, &whole) && whole > 0;
@@ -152,14 +141,13 @@ static int take_shown(void *to, const char *name, const char *value, ds_error *e
                    ? 0
                    : wrong(name, value, "#rrggbb, hexadecimal", e);
     }
-    int fps = strcmp(name, "fps") == 0, good = reals(value, v) == 1;
+    int fps = strcmp(name, "fps") == 0, good = is_real(value, &v);
     if (fps) {
-        o->fps = v[0];
-        return good && v[0] >= 0.1 && v[0] <= 240 ? 0
-                                                  : wrong(name, value, "frames per second, 0.1 to 240", e);
+        o->fps = v;
+        return good && v >= 0.1 && v <= 240 ? 0 : wrong(name, value, "frames per second, 0.1 to 240", e);
     }
-    o->orbit = v[0];
-    return good && fabs(v[0]) <= 36000 ? 0 : wrong(name, value, "degrees, -36000 to 36000", e);
+    o->orbit = v;
+    return good && fabs(v) <= 36000 ? 0 : wrong(name, value, "degrees, -36000 to 36000", e);
 }
 
 static int take_port(void *to, const char *name, const char *value, ds_error *e)

@@ -66,6 +66,10 @@ static void read_particles(void *self, ds_param_reader *in)
     mpm_choices choices = p->setup.choices;
     p->env.outline = ds_param_int(in, "outline") == 1;
     mpm_scene_choices(in, &choices);
+    if (in->status == DS_OK && p->setup.file) {
+        scene_params_override(&p->setup.cameras, in);
+        choices.cameras = &p->setup.cameras.host;
+    }
     if (in->status == DS_OK) {
         mpm_env_configure_as(&p->env, &p->setup.task, &choices, in);
     }

@@ -226,7 +226,7 @@ static void best(temporary *t, const ds_snapshot *d, int width, double least, do
 {
     const char *path = temporary_path(t, "best.png");
     ds_error e = {0};
-    if (ds_picture_best(path, d, d->frames, &caption, &e) != 0) {
+    if (ds_picture_best(path, d, d->frames, &caption, NULL, &e) != 0) {
         fail_msg("%s", e.text);
     }
     double share = ink(path, 0, 0);
@@ -441,7 +441,7 @@ static void test_long_captions(void **state)
         }
         shown.text = text;
         shown.settings = "variant 2, preset small";
-        assert_int_equal(ds_picture_best(path, d, d->frames + 5, &shown, &e), 0);
+        assert_int_equal(ds_picture_best(path, d, d->frames + 5, &shown, NULL, &e), 0);
         cairo_surface_t *png = cairo_image_surface_create_from_png(path);
         height[k] = cairo_image_surface_get_height(png);
         cairo_surface_destroy(png);
@@ -637,7 +637,7 @@ static void test_errors(void **state)
     ds_file_named("/dev/full");
     const char *const paths[] = {"/dev/full", gone, t.folder};
     for (int i = access("/dev/full", W_OK) == 0 ? 0 : 1; i < 3; i++) {
-        assert_int_equal(ds_picture_best(paths[i], d, 0, &caption, &e), DS_EXIT_IO);
+        assert_int_equal(ds_picture_best(paths[i], d, 0, &caption, NULL, &e), DS_EXIT_IO);
         assert_non_null(strstr(e.text, paths[i]));
         assert_int_equal(ds_picture_convergence(paths[i], NULL, &run, &e), DS_EXIT_IO);
         assert_int_equal(ds_picture_convergence(NULL, paths[i], &run, &e), DS_EXIT_IO);
@@ -645,7 +645,7 @@ static void test_errors(void **state)
         assert_int_equal(ds_picture_best_x(paths[i], &bars, &caption, &e), DS_EXIT_IO);
     }
     d->kept = 0;
-    assert_int_equal(ds_picture_best(temporary_path(&t, "x.png"), d, 0, &caption, &e), DS_EXIT_PLUGIN);
+    assert_int_equal(ds_picture_best(temporary_path(&t, "x.png"), d, 0, &caption, NULL, &e), DS_EXIT_PLUGIN);
     assert_int_equal(temporary_count(&t), 0);
     ds_snapshot_free(d);
     temporary_close(&t);

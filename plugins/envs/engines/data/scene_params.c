@@ -208,10 +208,52 @@ ds_status scene_params_open(scene_params *p, scene_file *f, const ds_host *outer
         size_t at;
         const ds_param *s = find(p, k->param, &at);
         if (s && at < SCENE_PARAMS_MOST) {
-            take_key(p, f, scene_next(f, NULL, k->section), k->key, s, &p->value[at]);
+            const scene_section *whole = scene_find(f, k->section, "");
+            take_key(p, f, whole ? whole : scene_next(f, NULL, k->section), k->key, s, &p->value[at]);
         }
     }
     return memory->failed ? DS_E_NOMEM : DS_OK;
+}
+
+/* The value of the outer host. */
+static struct scene_value outer_value(const ds_param *s, ds_param_reader *in)
+{
+    struct scene_value v = {.text = ""};
+    switch (s->type) {
+    case DS_PARAM_REAL:
+        v.number = ds_param_real(in, s->name);
+        break;
+    case DS_PARAM_LIST:
+        v.list = ds_param_list(in, s->name, &v.count);
+        break;
+    case DS_PARAM_TEXT:
+    case DS_PARAM_PATH:
+        v.text = ds_param_text(in, s->name);
+        break;
+    default:
+        v.number = (double)ds_param_int(in, s->name);
+        break;
+    }
+    return v;
+}
+
+void scene_params_override(scene_params *p, ds_param_reader *in)
+{
+    for (size_t i = 0; p->schema[i] && i < SCENE_PARAMS_MOST && in->status == DS_OK; i++) {
+        struct scene_value usual = {.text = ""};
+        take_default(p, p->schema[i], &usual);
+        const struct scene_value v = outer_value(p->schema[i], in);
+        const bool is_list = p->schema[i]->type == DS_PARAM_LIST;
+        const bool is_text = p->schema[i]->type == DS_PARAM_TEXT || p->schema[i]->type == DS_PARAM_PATH;
+        if (in->status != DS_OK) {
+            break;
+        }
+        if (is_list   ? v.count != usual.count || memcmp(v.list, usual.list, v.count * sizeof *v.list) != 0
+            : is_text ? strcmp(v.text, usual.text) != 0
+                      : v.number < usual.number || v.number > usual.number) {
+            p->value[i] = v;
+        }
+    }
 }
 
 void scene_params_set(scene_params *p, const char *param, double value)

@@ -17,10 +17,12 @@
 #include "engines/data/scene_file.h"
 
 #include <diffsim/helper/memory.h>
+#include <diffsim/helper/params.h>
 #include <diffsim/host.h>
 #include <diffsim/plugin.h>
 
-/* Parameter `param` is key `key` of the first section of kind `section`. A NULL section ends a table. */
+/* Parameter `param` is key `key` of section [section], or else of the first one of this kind. A NULL section
+ * ends a table. */
 typedef struct scene_key {
     const char *section, *key, *param;
 } scene_key;
@@ -46,6 +48,10 @@ typedef struct scene_params {
  * missing have their default. Values live in `memory`. DS_OK, or DS_E_NOMEM; mistakes are in the file. */
 ds_status scene_params_open(scene_params *p, scene_file *f, const ds_host *outer,
                             const ds_param *const *schema, const scene_key *keys, ds_memory *memory);
+
+/* Takes those parameters of the outer host that differ from their default: the user's word wins over the
+ * file's. */
+void scene_params_override(scene_params *p, ds_param_reader *in);
 
 /* Sets a parameter of the schema: a REAL, INT, BOOL or ENUM (index), a LIST, a TEXT or PATH (kept as a
  * pointer). */

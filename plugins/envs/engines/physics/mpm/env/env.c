@@ -397,8 +397,12 @@ static void keep_step(void *context, uint32_t step, const mpm_particle *particle
         vec3_add_scaled(own.com, 1.0 / (double)count, particles[p].x);
     }
     m = m ? m : &own; /* without a target */
-    const double values[] = {m->density, m->sdf,    m->contact_soft, m->contact_hard, m->iou,
-                             m->com[0],  m->com[1], m->com[2],       m->sum_sq,       m->det_f_mean};
+    double values[10 + MPM_TERM_METRICS] = {m->density, m->sdf,       m->contact_soft, m->contact_hard,
+                                            m->iou,     m->com[0],    m->com[1],       m->com[2],
+                                            m->sum_sq,  m->det_f_mean};
+    if (env->task->terms.count > 0) {
+        mpm_terms_measure(&env->terms, particles, poses, values + 10);
+    }
     ds_scene_kit_measured(&env->kit.scene, step, values);
     env->kit.scene.info.frames = step + (uint64_t)1;
 }
@@ -671,6 +675,9 @@ void mpm_env_bodies(void *self, ds_scene_kit *s)
                           size); /* counted when it is created */
     }
     add_outlines(env, s);
+    if (env->task->terms.count > 0) {
+        mpm_terms_metrics(&env->terms, env->task->body_names, env->task->tool_names, s, &env->kit.memory);
+    }
     s->info.ground = 0.0;
 }
 

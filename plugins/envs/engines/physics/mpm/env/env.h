@@ -80,6 +80,7 @@ typedef struct mpm_choices {
     uint32_t variant, steps, segments, loss;
     double softness, weight_density, weight_sdf, weight_contact;
     bool soft_contact;
+    const ds_host *cameras; /* gives mpm_image_params; NULL: the environment's host */
 } mpm_choices;
 
 typedef struct mpm_env {
@@ -105,6 +106,9 @@ typedef struct mpm_env {
 
 /* Cameras of loss = image: in front and above, and nearly on top. */
 #define MPM_CAMERAS "0,25,0,0,65,90"
+
+/* The parameters of loss = image; every task has them. */
+extern const ds_param *const mpm_image_params[];
 
 /* The parameters of every task. */
 extern const ds_param *const mpm_env_params[];

@@ -52,6 +52,8 @@ const ds_param mpm_memory_param = ENUM_PARAM(
             "full: grid 64^3, 19 substeps of 1e-4 s, the task's particles, 50 steps. small: grid 32^3, 9 "   \
             "substeps of 2e-4 s, an eighth of the particles, 10 steps.")
 
+#define IMAGE_PARAMS IMAGE_LOSS_PARAMS(MPM_CAMERAS), IMAGE_LOSS_DISC_PARAMS("half the spacing of the grid.")
+
 #define COMMON_PARAMS                                                                                        \
     DS_INT("particles", "0", 0, 1000000, "", "Number of particles; 0 = the task's own."),                    \
         DS_LIST("tool_start", "", -10, 10, 8 * MPM_MAX_TOOLS, "",                                            \
@@ -71,8 +73,9 @@ const ds_param mpm_memory_param = ENUM_PARAM(
                "there are fewer; 0 = none. 200 is PlasticineLab's number; with fewer a learner is faster "   \
                "and its "                                                                                    \
                "record smaller."),                                                                           \
-        IMAGE_LOSS_PARAMS(MPM_CAMERAS), IMAGE_LOSS_DISC_PARAMS("half the spacing of the grid."),             \
-        DS_HYBRID_PARAMS
+        IMAGE_PARAMS, DS_HYBRID_PARAMS
+
+const ds_param *const mpm_image_params[] = {IMAGE_PARAMS, NULL};
 
 const ds_param *const mpm_env_params[] = {
     DS_INT("variant", "1", 1, MPM_TARGET_VARIANTS, "", "Which of the task's five targets."),
@@ -237,13 +240,52 @@ static ds_status read_stored_target(mpm_env *env, const mpm_task *task, uint32_t
     return status;
 }
 
+/* Positions up to this one are valid. */
+static double highest_of(const mpm_domain *domain)
+{
+    return (domain->n - 3.0 - domain->offset) * domain->dx;
+}
+
+/* Refuses bodies that the grid of this preset cannot hold. */
+static ds_status check_start(const mpm_env *env, ds_param_reader *in)
+{
+    const mpm_domain *domain = &env->episode.sim.domain;
+    const double highest = highest_of(domain), lowest = -domain->offset * domain->dx;
+    uint32_t b = 0, end = mpm_body_count(&env->scene, domain, env->particles_asked, 0);
+    for (uint32_t p = 0; p < env->episode.sim.n_particles; p++) {
+        for (; p >= end && b + 1 < env->scene.n_bodies; b++) {
+            end += mpm_body_count(&env->scene, domain, env->particles_asked, b + 1);
+        }
+        for (int d = 0; d < 3; d++) {
+            const double x = env->episode.start[p].x[d];
+            if (!(x >= lowest && x <= highest)) {
+                return ds_host_fail(in->host, DS_E_DATA,
+                                    "body %.47s has a particle at %c = %.4g, but the grid holds material "
+                                    "from %.4g to %.4g: move "
+                                    "it or make it smaller",
+                                    env->task->body_names[b] ? env->task->body_names[b] : "", "xyz"[d], x,
+                                    lowest, highest);
+            }
+        }
+    }
+    return DS_OK;
+}
+
 /* Particles of the bodies of a scene. The mass is that of the episode's particles. */
 static ds_status arrange_target(const mpm_env *env, const mpm_scene *shapes, double *density)
 {
     const mpm_domain *domain = &env->episode.sim.domain;
     const size_t cells = (size_t)domain->n * (size_t)domain->n * (size_t)domain->n;
     const uint32_t all = env->episode.sim.n_particles;
-    if (mpm_target_arrange(shapes, domain, env->particles_asked, density) != 0) {
+    const int result = mpm_target_arrange(shapes, domain, env->particles_asked, density);
+    if (result == MPM_DIVERGED) {
+        return ds_host_fail(
+            env->kit.host, DS_E_DATA,
+            "the target reaches out of the grid, which holds material from 0 to %.4g: move it or "
+            "make it smaller",
+            highest_of(domain));
+    }
+    if (result != MPM_OK) {
         return DS_E_NOMEM;
     }
     const uint32_t given = mpm_particle_count(shapes, domain, env->particles_asked);
@@ -428,7 +470,9 @@ void mpm_env_configure_as(mpm_env *env, const mpm_task *task, const mpm_choices 
     spec.motion = task->motion;
     set_velocities(env, &spec.domain);
     spec.steps = spec.steps ? spec.steps : spec.domain.steps;
-    image_loss_read(&env->image.image_loss, in, spec.loss_mode == LOSS_IMAGE, spec.steps, 0);
+    ds_param_reader seen = {choices->cameras ? choices->cameras : in->host, in->status};
+    image_loss_read(&env->image.image_loss, &seen, spec.loss_mode == LOSS_IMAGE, spec.steps, 0);
+    in->status = seen.status;
     if (task->terms.count > 0) {
         mpm_terms_goal(&env->terms, &task->terms, &env->episode, &env->scene, &spec.domain, spec.particles,
                        &goal);
@@ -447,6 +491,10 @@ void mpm_env_configure_as(mpm_env *env, const mpm_task *task, const mpm_choices 
     if (mpm_episode_init(&env->episode, &spec) != MPM_OK) {
         in->status = ds_host_fail(in->host, DS_E_NOMEM, "no memory for %u particles and %u steps",
                                   mpm_particle_count(&env->scene, &spec.domain, spec.particles), spec.steps);
+        return;
+    }
+    in->status = check_start(env, in);
+    if (in->status != DS_OK) {
         return;
     }
     env->episode.should_stop = mpm_env_should_stop;

@@ -561,10 +561,11 @@ bool mpm_env_finite(uint64_t n, const double *values)
 
 void mpm_env_say_diverged(const ds_host *host, int64_t step)
 {
-    ds_host_fail(
-        host, DS_OK,
-        "in output step %lld a particle leaves the grid or the loss is not finite: move the tools less",
-        (long long)step);
+    ds_host_fail(host, DS_OK,
+                 "in output step %lld a particle leaves the grid or the loss is not finite: move the tools "
+                 "less, or make "
+                 "materials softer or speeds smaller",
+                 (long long)step);
 }
 
 ds_status mpm_env_episode(mpm_episode *e, const ds_host *host, ds_eval *io, mpm_step_hook *hook,

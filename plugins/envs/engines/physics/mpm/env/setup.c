@@ -8,6 +8,7 @@
 #include "engines/physics/mpm/env/ladle.h"
 #include "engines/physics/mpm/sim/tool.h"
 
+#include <diffsim/helper/npy_read.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ enum { MOST_PARTICLES = 1000000, MOST_MATERIALS = 16 };
 
 static const double most_size = 10.0, most_stress = 1e9;
 
-static const char *const kinds[] = {"scene",  "grid",    "material", "body", "tool",
-                                    "target", "actions", "loss",     NULL};
+static const char *const kinds[] = {"scene",  "grid",    "material", "body",   "tool",
+                                    "target", "actions", "loss",     "camera", NULL};
 static const char *const law_names[] = {"plasticine", "elastic", "fluid", NULL};
 static const char *const body_shapes[] = {"box",   "sphere", "lattice", "cylinder", "capsule",
                                           "torus", "points", "mesh",    NULL};
@@ -262,26 +263,116 @@ static bool open_surface(reader *r, const scene_section *s, surface *out)
     return true;
 }
 
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t n = strlen(text), m = strlen(ending);
+    return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+/* The bytes of a file, to be freed; NULL after a failure. */
+static unsigned char *read_bytes(reader *r, const scene_section *s, const char *path, size_t *count)
+{
+    static const long most = 1L << 28;
+    FILE *in = fopen(path, "rb");
+    const long size = in && fseek(in, 0, SEEK_END) == 0 ? ftell(in) : -1;
+    unsigned char *bytes = size >= 0 && size < most ? malloc((size_t)size + 1) : NULL;
+    *count = 0;
+    if (bytes && fseek(in, 0, SEEK_SET) == 0) {
+        *count = fread(bytes, 1, (size_t)size, in);
+    }
+    if (!bytes) {
+        scene_fail(r->f, s, "file", size < most ? "%.200s cannot be read" : "%.200s has more than 256 MB",
+                   path);
+    }
+    if (in) {
+        fclose(in);
+    }
+    return bytes;
+}
+
+/* The numbers of an .npy file with so many dimensions; NULL after a failure. */
+static double *read_array(reader *r, const scene_section *s, const char *path, uint32_t ndim, uint64_t *shape)
+{
+    ds_npy a;
+    char why[DS_NPY_WHY] = "";
+    size_t bytes;
+    unsigned char *file = read_bytes(r, s, path, &bytes);
+    const uint64_t n =
+        file && ds_npy_open(&a, file, bytes, why) ? ds_npy_numbers(&a, (uint64_t)1 << 25, why) : 0;
+    double *out = n > 0 && a.ndim == ndim ? ds_memory_doubles(&r->setup->memory, (size_t)n) : NULL;
+    for (uint64_t i = 0; out && i < n; i++) {
+        out[i] = ds_npy_number(&a, i);
+        if (!isfinite(out[i]) && !scene_failed(r->f)) {
+            scene_fail(r->f, s, "file", "%.200s: number %llu is not finite", path, (unsigned long long)i);
+        }
+    }
+    if (file && n == 0) {
+        scene_fail(r->f, s, "file", "%.200s: %s", path, why);
+    } else if (file && a.ndim != ndim) {
+        scene_fail(r->f, s, "file", "%.200s: the array has %u dimensions instead of %u", path, a.ndim, ndim);
+    } else if (out) {
+        memcpy(shape, a.shape, ndim * sizeof *shape);
+    }
+    free(file);
+    return scene_failed(r->f) ? NULL : out;
+}
+
+static void check_points(reader *r, const scene_section *s, uint64_t count)
+{
+    if (count == 0 || count > MOST_PARTICLES) {
+        scene_fail(r->f, s, "file", "%llu points: use 1 to %d", (unsigned long long)count, MOST_PARTICLES);
+    }
+}
+
+/* Points of an .npy file, an array of n x 3 numbers. */
+static void read_npy_points(reader *r, const scene_section *s, double scale, mpm_body *body)
+{
+    uint64_t shape[2] = {0};
+    double *points = read_array(r, s, scene_path(r->f, s, "file"), 2, shape);
+    if (!points) {
+        return;
+    }
+    check_points(r, s, shape[0]);
+    if (shape[1] != 3) {
+        scene_fail(r->f, s, "file", "points are an array of n x 3 numbers; this one has %llu columns",
+                   (unsigned long long)shape[1]);
+    }
+    for (uint64_t i = 0; !scene_failed(r->f) && i < 3 * shape[0]; i++) {
+        points[i] *= scale;
+    }
+    body->points = points;
+    body->count = scene_failed(r->f) ? 0 : (uint32_t)shape[0];
+}
+
 /* Points of a .ply file. */
-static void read_points(reader *r, const scene_section *s, mpm_body *body)
+static void read_ply_points(reader *r, const scene_section *s, double scale, mpm_body *body)
 {
     char error[FEM_READ_ERROR];
     fem_mesh mesh;
-    const double scale = scale_of(r, s);
-    if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
-        return;
-    }
     if (fem_read_points(&mesh, scene_path(r->f, s, "file"), error) != 0) {
         scene_fail(r->f, s, "file", "%s", error);
         return;
     }
-    if (mesh.points > MOST_PARTICLES) {
-        scene_fail(r->f, s, "file", "%zu points: use at most %d", mesh.points, MOST_PARTICLES);
-    } else {
+    check_points(r, s, mesh.points);
+    if (!scene_failed(r->f)) {
         body->points = keep(r, mesh.point, 3 * mesh.points, scale);
         body->count = body->points ? (uint32_t)mesh.points : 0;
     }
     fem_mesh_free(&mesh);
+}
+
+/* Points of a file. */
+static void read_points(reader *r, const scene_section *s, mpm_body *body)
+{
+    const double scale = scale_of(r, s);
+    if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
+        return;
+    }
+    if (ends_with(scene_text(r->f, s, "file", ""), ".npy")) {
+        read_npy_points(r, s, scale, body);
+    } else {
+        read_ply_points(r, s, scale, body);
+    }
 }
 
 /* Fills the inside of a mesh with points, drawn in the box around it. */
@@ -703,56 +794,32 @@ static void check_tools(reader *r)
 
 /* ---- target ---- */
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), m = strlen(ending);
-    return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
-/* A density as NumPy saves it: n x n x n doubles in C order, the mass of each node. */
+/* A density as NumPy saves it: n x n x n numbers, the mass of each node. */
 static void read_density(reader *r, const scene_section *s, const char *path)
 {
-    enum { HEAD = 10, LONGEST = 4096, MOST_NODES = 128 };
-    char head[LONGEST + 1] = "";
-    mpm_task *task = &r->setup->task;
-    long n[3] = {0};
-    FILE *in = fopen(path, "rb");
-    size_t got = in ? fread(head, 1, HEAD, in) : 0, length = 0;
-    if (got == HEAD && memcmp(head, "\x93NUMPY\x01", 7) == 0) {
-        length = (size_t)(unsigned char)head[8] + 256 * (size_t)(unsigned char)head[9];
+    enum { LEAST_NODES = 8, MOST_NODES = 128 };
+    uint64_t n[3] = {0};
+    double sum = 0.0;
+    double *density = read_array(r, s, path, 3, n);
+    if (!density) {
+        return;
     }
-    length = length > LONGEST ? 0 : length;
-    got = length > 0 ? fread(head, 1, length, in) : 0;
-    head[got] = '\0';
-    const char *shape = strstr(head, "'shape': (");
-    const bool good = got > 0 && got == length && strstr(head, "'<f8'") &&
-                      strstr(head, "'fortran_order': False") && shape &&
-                      sscanf(shape, "'shape': (%ld, %ld, %ld)", &n[0], &n[1], &n[2]) == 3;
-    if (!in) {
-        scene_fail(r->f, s, "file", "%.200s cannot be read", path);
-    } else if (!good || n[0] < 8 || n[0] > MOST_NODES || n[1] != n[0] || n[2] != n[0]) {
-        scene_fail(r->f, s, "file",
-                   "%.200s: expected an .npy array of n x n x n float64 in C order, n from 8 to %d", path,
-                   MOST_NODES);
-    } else {
-        const size_t all = (size_t)n[0] * (size_t)n[0] * (size_t)n[0];
-        double *density = ds_memory_doubles(&r->setup->memory, all), sum = 0.0;
-        bool whole = density && fread(density, sizeof *density, all, in) == all;
-        for (size_t i = 0; whole && i < all; i++) {
-            whole = density[i] >= 0.0 && isfinite(density[i]);
-            sum += density[i];
+    if (n[0] < LEAST_NODES || n[0] > MOST_NODES || n[1] != n[0] || n[2] != n[0]) {
+        scene_fail(r->f, s, "file", "%.200s: expected an array of n x n x n numbers, n from %d to %d", path,
+                   LEAST_NODES, MOST_NODES);
+        return;
+    }
+    for (uint64_t i = 0; i < n[0] * n[0] * n[0] && !scene_failed(r->f); i++) {
+        sum += density[i];
+        if (density[i] < 0.0) {
+            scene_fail(r->f, s, "file", "%.200s: a mass is negative", path);
         }
-        if (density && (!whole || !(sum > 0.0))) {
-            scene_fail(r->f, s, "file", "%.200s: %s", path,
-                       whole ? "the density is zero everywhere"
-                             : "the file is cut, or a mass is negative or not finite");
-        }
-        task->density = density;
-        task->n = (int)n[0];
     }
-    if (in) {
-        fclose(in);
+    if (!(sum > 0.0)) {
+        scene_fail(r->f, s, "file", "%.200s: the density is zero everywhere", path);
     }
+    r->setup->task.density = density;
+    r->setup->task.n = (int)n[0];
 }
 
 static void read_target_file(reader *r, const scene_section *s)
@@ -946,6 +1013,7 @@ static void read_terms(reader *r)
             return;
         }
         mpm_term *t = &terms->term[terms->count++];
+        t->name = scene_name(s);
         t->kind = scene_needs(r->f, s, "term") ? scene_choice(r->f, s, "term", term_names, 0) : 0;
         t->weight = scene_number(r->f, s, "weight", 0.0, 1e6, 1.0);
         t->body = read_term_body(r, s);
@@ -1045,6 +1113,16 @@ static void read_general(reader *r)
     c->variant = 1;
 }
 
+static const scene_key camera_keys[] = {{"camera", "position", "camera"},
+                                        {"camera", "look_at", "look_at"},
+                                        {"camera", "size", "image_size"},
+                                        {"camera", "threads", "image_threads"},
+                                        {"camera", "disc_radius", "disc_radius"},
+                                        {"camera", "disc_opacity", "disc_opacity"},
+                                        {"loss", "frames", "frames"},
+                                        {"loss", "images", "target_image"},
+                                        {NULL, NULL, NULL}};
+
 ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host)
 {
     reader r = {.setup = setup, .f = file, .host = host};
@@ -1073,6 +1151,9 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
     }
     if (!scene_failed(file)) {
         read_targets(&r);
+    }
+    if (!scene_failed(file)) {
+        scene_params_open(&setup->cameras, file, host, mpm_image_params, camera_keys, &setup->memory);
     }
     scene_done(file);
     if (setup->memory.failed) {

@@ -6,12 +6,15 @@
 
 #include "engines/physics/mpm/env/episode.h"
 
+#include <diffsim/helper/scene_kit.h>
+
 /* center: the distance of the centre of mass to a point or a tool, m. height: what the centre of mass lacks
  * to a height, or is above it, m. region: the mean over the particles of the squared distance to a region, 0
  * inside, m^2. */
 enum { MPM_TERM_CENTER = 0, MPM_TERM_HEIGHT = 1, MPM_TERM_REGION = 2, MPM_MAX_TERMS = 8 };
 
 typedef struct mpm_term {
+    const char *name; /* of the file */
     uint32_t kind, body;
     double weight;
     bool along[3]; /* center: the axes that count */
@@ -32,6 +35,7 @@ typedef struct mpm_terms {
 typedef struct mpm_terms_run {
     const mpm_terms *terms;
     mpm_episode *episode;
+    uint32_t n_bodies, n_tools;
     uint32_t first[MPM_MAX_BODIES], count[MPM_MAX_BODIES]; /* particles of the bodies */
 } mpm_terms_run;
 
@@ -39,5 +43,14 @@ typedef struct mpm_terms_run {
  * that mpm_episode_init() will fill; `run` must outlive it. total: see mpm_body_count(). */
 void mpm_terms_goal(mpm_terms_run *run, const mpm_terms *terms, mpm_episode *e, const mpm_scene *scene,
                     const mpm_domain *domain, uint32_t total, mpm_goal *goal);
+
+/* Metrics of a scene with terms: the centres of the bodies, the positions of the tools, the terms without
+ * their weights, the loss of the state; the largest speed of a particle, the least and largest relative
+ * volume (det F). Adds them; names live in `memory`. */
+enum { MPM_TERM_METRICS = 3 * (MPM_MAX_BODIES + MPM_MAX_TOOLS) + MPM_MAX_TERMS + 4 };
+void mpm_terms_metrics(const mpm_terms_run *run, const char *const *body_names, const char *const *tool_names,
+                       ds_scene_kit *s, ds_memory *memory);
+/* Writes their values, at most MPM_TERM_METRICS. */
+void mpm_terms_measure(mpm_terms_run *run, const mpm_particle *particles, const mpm_pose *poses, double *out);
 
 #endif

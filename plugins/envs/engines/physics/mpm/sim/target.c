@@ -98,7 +98,7 @@ int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_
     }
     mpm_result result = splat(domain, particles, count, density);
     free(particles);
-    return result != MPM_OK;
+    return (int)result;
 }
 
 static void put_double(uint8_t *out, double value)

@@ -20,7 +20,7 @@ enum { MPM_TARGET_VARIANTS = 5, MPM_TARGET_PIECES = 5 };
 int mpm_target_simulate(const mpm_scene *scene, const double *moves, double *density);
 
 /* The masses of the nodes of `domain` for the `total` particles (0: the scene's own) of an episode where
- * their aims place them. Returns as mpm_target_simulate(). */
+ * their aims place them. Returns an mpm_result; MPM_DIVERGED: a particle is outside of the grid. */
 int mpm_target_arrange(const mpm_scene *scene, const mpm_domain *domain, uint32_t total, double *density);
 
 /* Data file: "MPMT", then bytes: version 1, n, number of variants, 0; then per variant: lower corner (3
