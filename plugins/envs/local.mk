@@ -64,8 +64,7 @@ include %D%/engines/physics/quasidynamic/local.mk
 %C%_engines_ffi_libforeign_la_LIBADD = $(FFI_LIBS)
 %C%_engines_ffi_libforeign_la_SOURCES = \
 	%D%/engines/ffi/call.c \
-	%D%/engines/ffi/call.h \
-	%D%/engines/ffi/signature.h
+	%D%/engines/ffi/call.h
 
 # Mass-spring systems on a lattice with contact. Of OpenMP only the directives for vectorization, no threads.
 %C%_engines_physics_cloth_libcloth_la_SOURCES =

@@ -3,7 +3,7 @@
  *
  * The recipe for few parameters, with a budget B:
  *
- *     lm from the start on all samples, once, with at most B / 16, of a small budget all that it wants
+ *     lm from the start on all samples, once, with at most B / 16, of a small budget more
  *     window 1:  lm from the start, then from random starts, with 0.17 B; keeps the best of each search
  *     window k:  lm from each of the best CARRIED points, with 0.21 B; the last window has all fitted
  *                samples; where the error grows by more than JUMP, by a window between
@@ -528,17 +528,12 @@ static int follow_valley(ds_identify_problem *p, uint64_t seed, uint64_t end, ds
     return rc;
 }
 
-/* A budget that is enough for few descents. Half of one is of no use: lm ends before anything else begins. */
-static int is_small(const ds_identify_problem *p)
-{
-    return p->budget < 100 * (p->n + 1);
-}
-
-/* One lm from the start on all samples: where the motion is neither long nor chaotic it is enough. */
+/* One lm from the start on all samples: where the motion is neither long nor chaotic it is enough. A small
+ * budget has little use of windows. */
 static int try_all(ds_identify_problem *p, uint64_t seed, uint64_t end, ds_identify_found *out, ds_error *e)
 {
     const uint64_t left = left_of(p, end), least = 15 * (p->n + 1);
-    const uint64_t share = is_small(p) || left < least ? left : left / 16 > least ? left / 16 : least;
+    const uint64_t share = left / 16 > least ? left / 16 : least < 3 * left / 4 ? least : 3 * left / 4;
     ds_identify_window(p, ds_identify_fitted(p));
     return share > 0 ? ds_identify_optimize(p, "lm", "", seed, NULL, share, 1, out, e) : 0;
 }
@@ -548,7 +543,8 @@ static int grow(ds_identify_problem *p, uint64_t seed, uint64_t end, ds_identify
     uint64_t window[WINDOWS];
     size_t windows = 0;
     int rc = read_windows(p, window, &windows, e);
-    if (rc == 0 && windows == 1 && is_small(p)) {
+    /* Enough for few descents: each gets what it needs, and nothing is left for hops. */
+    if (rc == 0 && windows == 1 && p->budget < 100 * (p->n + 1)) {
         snprintf(out->recipe, sizeof out->recipe, "lm");
         return ds_identify_optimize(p, "lm", "", seed, NULL, left_of(p, end), 0, out, e);
     }
