@@ -34,6 +34,14 @@ static const scene scenes[] = {
      1,
      {"gravity=-3", "height=3", "width=4", "start=2,1", "start_velocity=30,9", "steps=300", NULL}},
     {"pinball", 1, {"half_thickness=0.02", "restitution=0", NULL}},
+    {"double_pendulum", 1, {"variant=lengths", NULL}},
+    {"double_pendulum", 1, {"variant=damping", "n_samples=60", "integrator=rk4", NULL}},
+    {"double_pendulum", 1, {"variant=synthetic", "n_samples=40", NULL}},
+    {"double_pendulum", 1, {"variant=initial", "n_samples=80", "steps_per_sample=2", NULL}},
+    {"double_pendulum", 1, {"variant=initial", "n_samples=30", "sample_rate=0.5", NULL}}, /* some diverge */
+    {"double_pendulum",
+     1,
+     {"variant=initial", "n_samples=3", "sample_rate=1e-5", NULL}}, /* beyond SINCOS_MOST */
     {"billiards", 1, {NULL}},
     {"billiards", 0.2, {"smooth=true", "steps=60", NULL}},
     {"billiards", 1, {"mu=0", "restitution=0.8", "sweeps=3", "mending=0.5", "steps=100", NULL}},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* motion.c - double_pendulum by its angles: a simulated motion is compared with a recorded one (model.c). The
  * motion carries the residuals and their exact Jacobian along. */
+#include "engines/kit/lanes.h"
+#include "engines/kit/norm.h"
 #include "engines/physics/pendulum/compound.h"
 #include "model.h"
 
@@ -22,6 +24,8 @@ typedef struct motion {
     uint64_t seen;    /* number of known states of y */
     compound_net net; /* with networks in the joints */
     double *bar;      /* the same, [rows][S] */
+    const compound_lanes *lanes;
+    double *lanes_y, *lanes_dot; /* of motions side by side */
 } motion;
 
 /* ---- set-up ---- */
@@ -59,6 +63,21 @@ static uint64_t hooks_of_motion(const void *self, ds_hook *out)
     return k;
 }
 
+enum { LANES_ROWS = 4096 }; /* longer motions have no lanes: they would not fit into caches */
+
+static void open_lanes(motion *e)
+{
+    const uint64_t states = e->model.fitted * S;
+    e->kit.max_rows = 1;
+    if (e->kit.hybrid.nets > 0 || e->onestep || e->model.fitted > LANES_ROWS) {
+        return;
+    }
+    e->lanes = compound_lanes_find();
+    e->lanes_y = lanes_memory(&e->kit.memory, states, e->lanes->width);
+    e->lanes_dot = lanes_memory(&e->kit.memory, states * e->model.n, e->lanes->width);
+    e->kit.max_rows = 0;
+}
+
 static ds_status allocate_motion(void *self)
 {
     motion *e = self;
@@ -75,6 +94,7 @@ static ds_status allocate_motion(void *self)
     e->y = ds_memory_doubles(m, rows * S);
     e->y_dot = ds_memory_doubles(m, rows * SLOPES);
     e->got = ds_memory_doubles(m, rows * model_quantities(&e->model));
+    open_lanes(e);
     return DS_OK;
 }
 
@@ -127,6 +147,22 @@ static int64_t run_onestep(motion *e, const double *w, uint64_t rows, int deriva
     return -1;
 }
 
+/* The loss of the motion in e->y, of which row `lost`, unless it is negative, is not finite. */
+static void compare(motion *e, int64_t lost, uint64_t rows, ds_eval *io)
+{
+    const model *m = &e->model;
+    e->seen = lost >= 0 ? (uint64_t)lost : rows;
+    if (e->seen < m->fitted) {
+        io->bad_step = lost - 1;
+        io->loss = HUGE_VAL;
+        return;
+    }
+    for (uint64_t i = 0; i < e->seen; i++) {
+        model_observe(m, e->y + i * S, 1, e->got + i * m->fit.quantities);
+    }
+    io->loss = fit_residuals(&m->fit, e->got, NULL);
+}
+
 static ds_status simulate_motion(void *self, ds_eval *io)
 {
     motion *e = self;
@@ -143,16 +179,7 @@ static ds_status simulate_motion(void *self, ds_eval *io)
                    : w != NULL ? compound_net_run(&e->net, &e->now, w, rows - 1, e->y)
                                : compound_run(&e->now, m->dt / (double)m->substeps, rows - 1, m->substeps,
                                               e->y, derivatives ? e->y_dot : NULL);
-    e->seen = lost >= 0 ? (uint64_t)lost : rows;
-    if (e->seen < m->fitted) {
-        io->bad_step = lost - 1;
-        io->loss = HUGE_VAL;
-        return DS_OK;
-    }
-    for (uint64_t i = 0; i < e->seen; i++) {
-        model_observe(m, e->y + i * S, 1, e->got + i * m->fit.quantities);
-    }
-    io->loss = fit_residuals(&m->fit, e->got, NULL);
+    compare(e, lost, rows, io);
     return DS_OK;
 }
 
@@ -269,6 +296,50 @@ static void forward_with_networks(motion *e, const double *v, double *out)
             out[k] = weight_of(m, k) * by[q];
         }
     }
+}
+
+/* Takes the motion of a lane to e->y and e->y_dot. Returns its first row that is not finite, or -1. */
+static int64_t take_lane(motion *e, uint64_t lane, int graded)
+{
+    const uint64_t width = e->lanes->width, n = e->model.n;
+    for (uint64_t i = 0; i < e->model.fitted; i++) {
+        double *y = e->y + i * S, *y_dot = e->y_dot + i * SLOPES;
+        for (uint64_t k = 0; k < S; k++) {
+            y[k] = e->lanes_y[(i * S + k) * width + lane];
+            for (uint64_t v = 0; graded && v < n; v++) {
+                y_dot[k * K + v] = e->lanes_dot[((i * n + v) * S + k) * width + lane];
+            }
+        }
+        if (!all_finite(S, y)) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
+}
+
+/* Many motions side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    motion *e = self;
+    const model *m = &e->model;
+    const uint64_t width = e->lanes->width;
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        compound p[LANES_MOST];
+        for (uint64_t lane = 0; lane < width; lane++) {
+            model_set(m, g.x[lane], &p[lane]);
+        }
+        e->lanes->run(p, m->n, m->dt / (double)m->substeps, m->fitted - 1, m->substeps, e->lanes_y,
+                      g.graded ? e->lanes_dot : NULL);
+        for (uint64_t lane = 0; lane < g.count; lane++) {
+            memcpy(e->x, g.x[lane], m->n * sizeof *e->x);
+            compare(e, take_lane(e, lane, g.graded), m->fitted, g.io[lane]);
+            if (g.graded && isfinite(g.io[lane]->loss)) {
+                reverse_product(e, NULL, g.grad[lane]);
+            }
+        }
+    }
+    return DS_OK;
 }
 
 static ds_status adjoint_of_motion(void *self, ds_eval *io)
@@ -446,6 +517,8 @@ const ds_env_table motion_table = {.size = sizeof(motion),
                                    .simulate = simulate_motion,
                                    .adjoint = adjoint_of_motion,
                                    .passes = 1,
+                                   .rows = simulate_rows,
+                                   .rows_adjoint = 1,
                                    .metrics = metrics,
                                    .bodies = bodies_of_motion,
                                    .place = place_motion,

@@ -13,159 +13,41 @@
 
 /* ---- equations of motion ---- */
 
-enum { ANGLE_A, ANGLE_B, RATE_A, RATE_B };
-
-typedef struct sides {
-    double sa, ca, sb, cb, s, c;
-    double xx, xy, yy; /* the inverse of the matrix */
-    double acc[2];     /* accelerations; set by sides_move() */
-} sides;
-
 /* Sines and cosines of both angles at once, with the same bits everywhere; the C library computes those of
  * angles after very many turns. */
-INLINE void sines_of(const double *y, sides *t)
+INLINE void sines_of(const double *y, double *sa, double *ca, double *sb, double *cb)
 {
     vec sine, cosine;
-    if (fabs(y[ANGLE_A]) <= SINCOS_MOST && fabs(y[ANGLE_B]) <= SINCOS_MOST) {
-        vec_sincos((vec){y[ANGLE_A], y[ANGLE_B]}, &sine, &cosine);
-        t->sa = sine[0];
-        t->ca = cosine[0];
-        t->sb = sine[1];
-        t->cb = cosine[1];
+    if (fabs(y[0]) <= SINCOS_MOST && fabs(y[1]) <= SINCOS_MOST) {
+        vec_sincos((vec){y[0], y[1]}, &sine, &cosine);
+        *sa = sine[0];
+        *ca = cosine[0];
+        *sb = sine[1];
+        *cb = cosine[1];
         return;
     }
-    t->sa = sin(y[ANGLE_A]);
-    t->ca = cos(y[ANGLE_A]);
-    t->sb = sin(y[ANGLE_B]);
-    t->cb = cos(y[ANGLE_B]);
-}
-
-INLINE void sides_at(const double *restrict k, const double *restrict y, sides *t)
-{
-    sines_of(y, t);
-    t->s = t->sa * t->cb - t->ca * t->sb;
-    t->c = t->ca * t->cb + t->sa * t->sb;
-    const double mixed = k[COMPOUND_C] * t->c;
-    const double per = 1 / (k[COMPOUND_A] * k[COMPOUND_B] - mixed * mixed);
-    t->xx = k[COMPOUND_B] * per;
-    t->xy = -mixed * per;
-    t->yy = k[COMPOUND_A] * per;
-}
-
-INLINE void sides_solve(const sides *t, double first, double second, double out[2])
-{
-    out[0] = t->xx * first + t->xy * second;
-    out[1] = t->xy * first + t->yy * second;
-}
-
-/* Sets the accelerations under the torques of both joints. */
-INLINE void sides_move(const double *restrict k, const double *restrict y, double t1, double t2, sides *t)
-{
-    const double pull = k[COMPOUND_C] * t->s;
-    sides_solve(t, -pull * y[RATE_B] * y[RATE_B] - k[COMPOUND_G1] * t->sa + t1 - t2,
-                pull * y[RATE_A] * y[RATE_A] - k[COMPOUND_G2] * t->sb + t2, t->acc);
-}
-
-enum { N = COMPOUND_STATES, K = COMPOUND_VARIABLES };
-
-/* ---- without networks ---- */
-
-INLINE void sides_of(const double *restrict k, const double *restrict y, sides *t)
-{
-    sides_at(k, y, t);
-    sides_move(k, y, k[COMPOUND_D1] * y[RATE_A], k[COMPOUND_D2] * (y[RATE_B] - y[RATE_A]), t);
+    *sa = sin(y[0]);
+    *ca = cos(y[0]);
+    *sb = sin(y[1]);
+    *cb = cos(y[1]);
 }
 
 /* One number per variable; compilers map these vectors to the registers of the processor. */
 typedef double variables __attribute__((vector_size(8 * COMPOUND_VARIABLES), aligned(8), may_alias));
 
-/* A macro, because how a function returns a vector depends on the instruction set. */
-#define SLOPE(p, constant) (*(const variables *)(const void *)(p)->slope[constant])
+#define real double
+#define slopes variables
+#define SLOPES_MOST 1
+#define real_sines sines_of
+#include "compound_step.h"
 
-/* out[2] = changes of the accelerations with those of the state, d[N], and of the constants. */
-INLINE void follow(const compound *restrict p, const double *restrict y, const sides *t, const variables *d,
-                   variables *out)
-{
-    const double *k = p->constant;
-    const double a1 = t->acc[0], a2 = t->acc[1], wa = y[RATE_A], wb = y[RATE_B];
-    /* Derivatives of (right side - left side) of each row, by c, s and the constants. */
-    const double first_c = -t->c * a2 - t->s * wb * wb, second_c = -t->c * a1 + t->s * wa * wa;
-    const double first = k[COMPOUND_C] * (t->s * a2 - t->c * wb * wb);
-    const double second = k[COMPOUND_C] * (t->s * a1 + t->c * wa * wa);
-    const double first_a = first - k[COMPOUND_G1] * t->ca, second_b = -second - k[COMPOUND_G2] * t->cb;
-    const double first_wa = k[COMPOUND_D1] + k[COMPOUND_D2], t2 = k[COMPOUND_D2];
-    const double first_wb = -2 * k[COMPOUND_C] * t->s * wb - t2,
-                 second_wa = 2 * k[COMPOUND_C] * t->s * wa - t2;
-    const variables by_c = SLOPE(p, COMPOUND_C), damped = (wb - wa) * SLOPE(p, COMPOUND_D2);
-    const variables upper =
-        ((first_a * d[ANGLE_A] - first * d[ANGLE_B]) + (first_wa * d[RATE_A] + first_wb * d[RATE_B])) +
-        ((first_c * by_c - a1 * SLOPE(p, COMPOUND_A)) +
-         (wa * SLOPE(p, COMPOUND_D1) - t->sa * SLOPE(p, COMPOUND_G1))) -
-        damped;
-    const variables lower =
-        ((second * d[ANGLE_A] + second_b * d[ANGLE_B]) + (second_wa * d[RATE_A] + t2 * d[RATE_B])) +
-        ((second_c * by_c - a2 * SLOPE(p, COMPOUND_B)) - t->sb * SLOPE(p, COMPOUND_G2)) + damped;
-    out[0] = t->xx * upper + t->xy * lower;
-    out[1] = t->xy * upper + t->yy * lower;
-}
+enum { K = COMPOUND_VARIABLES };
 
-/* One step of y and of d, its derivatives or NULL. */
-INLINE void step_rk4(const compound *p, double h, double *restrict y, variables *restrict d)
-{
-    static const double weight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6}, ahead[4] = {0.5, 0.5, 1, 0};
-    double at[N], sum[N] = {0};
-    variables d_at[N], d_sum[N] = {{0}}, d_acc[2];
-    memcpy(at, y, sizeof at);
-    for (int i = 0; d != NULL && i < N; i++) {
-        d_at[i] = d[i];
-    }
-    for (int k = 0; k < 4; k++) {
-        const double share = h * weight[k], reach = h * ahead[k];
-        sides t;
-        sides_of(p->constant, at, &t);
-        if (d != NULL) {
-            follow(p, at, &t, d_at, d_acc);
-            for (int i = 0; i < 2; i++) {
-                d_sum[i] += share * d_at[2 + i];
-                d_sum[2 + i] += share * d_acc[i];
-                d_at[i] = d[i] + reach * d_at[2 + i];
-                d_at[2 + i] = d[2 + i] + reach * d_acc[i];
-            }
-        }
-        for (int i = 0; i < 2; i++) {
-            sum[i] += share * at[2 + i];
-            sum[2 + i] += share * t.acc[i];
-            at[i] = y[i] + reach * at[2 + i];
-            at[2 + i] = y[2 + i] + reach * t.acc[i];
-        }
-    }
-    for (int i = 0; i < N; i++) {
-        y[i] += sum[i];
-    }
-    for (int i = 0; d != NULL && i < N; i++) {
-        d[i] += d_sum[i];
-    }
-}
+/* ---- without networks ---- */
 
-INLINE void step_semi_implicit(const compound *p, double h, double *restrict y, variables *restrict d)
-{
-    variables d_acc[2];
-    sides t;
-    sides_of(p->constant, y, &t);
-    if (d != NULL) {
-        follow(p, y, &t, d, d_acc);
-        for (int i = 0; i < 2; i++) {
-            d[2 + i] += h * d_acc[i];
-            d[i] += h * d[2 + i];
-        }
-    }
-    for (int i = 0; i < 2; i++) {
-        y[2 + i] += h * t.acc[i];
-        y[i] += h * y[2 + i];
-    }
-}
-
-INLINE int64_t run(const compound *p, double h, uint64_t frames, uint64_t substeps, double *y, double *y_dot)
+/* D: 1 with derivatives, else 0. */
+INLINE int64_t run(const compound *p, double h, uint64_t frames, uint64_t substeps, double *y, double *y_dot,
+                   const int D)
 {
     double now[N];
     variables dot[N];
@@ -176,19 +58,14 @@ INLINE int64_t run(const compound *p, double h, uint64_t frames, uint64_t subste
             return (int64_t)f;
         }
         memcpy(y + f * N, now, sizeof now);
-        if (y_dot != NULL) {
+        if (D > 0) {
             memcpy(y_dot + f * N * K, dot, sizeof dot);
         }
         if (f == frames) {
             return -1;
         }
-        for (uint64_t k = 0; k < substeps; k++) {
-            if (p->method == COMPOUND_RK4) {
-                step_rk4(p, h, now, y_dot != NULL ? dot : NULL);
-            } else {
-                step_semi_implicit(p, h, now, y_dot != NULL ? dot : NULL);
-            }
-        }
+        to_next_frame(p->method, substeps, p->constant, (const variables *)(const void *)p->slope, h, now,
+                      dot, D);
     }
 }
 
@@ -196,13 +73,13 @@ INLINE int64_t run(const compound *p, double h, uint64_t frames, uint64_t subste
 TARGET_AVX2 static int64_t run_avx2(const compound *p, double h, uint64_t frames, uint64_t substeps,
                                     double *y, double *y_dot)
 {
-    return run(p, h, frames, substeps, y, y_dot);
+    return run(p, h, frames, substeps, y, y_dot, 1);
 }
 
 TARGET_AVX512 static int64_t run_avx512(const compound *p, double h, uint64_t frames, uint64_t substeps,
                                         double *y, double *y_dot)
 {
-    return run(p, h, frames, substeps, y, y_dot);
+    return run(p, h, frames, substeps, y, y_dot, 1);
 }
 #endif
 
@@ -215,7 +92,7 @@ int64_t compound_run(const compound *p, double h, uint64_t frames, uint64_t subs
         return (isa >= ISA_AVX512 ? run_avx512 : run_avx2)(p, h, frames, substeps, y, y_dot);
     }
 #endif
-    return run(p, h, frames, substeps, y, y_dot);
+    return y_dot != NULL ? run(p, h, frames, substeps, y, y_dot, 1) : run(p, h, frames, substeps, y, NULL, 0);
 }
 
 double compound_energy(const compound *p, const double y[COMPOUND_STATES])

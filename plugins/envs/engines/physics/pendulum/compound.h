@@ -52,6 +52,21 @@ typedef struct compound {
 int64_t compound_run(const compound *p, double h, uint64_t frames, uint64_t substeps, double *y,
                      double *y_dot);
 
+/* Motions side by side, one in each lane (engines/kit/lanes.h). */
+typedef struct compound_lanes {
+    const char *isa;
+    uint64_t width;
+    /* The same for p[0] .. p[width - 1], of one method, with the derivatives by the first `variables`
+     * variables only. State number i of frame f in lane k is y[(f COMPOUND_STATES + i) width + k], its
+     * derivative by variable v y_dot[((f variables + v) COMPOUND_STATES + i) width + k]. All frames are
+     * written, also those that are not finite. */
+    void (*run)(const compound *p, uint64_t variables, double h, uint64_t frames, uint64_t substeps,
+                double *y, double *y_dot);
+} compound_lanes;
+
+/* The kernels of this machine. */
+const compound_lanes *compound_lanes_find(void);
+
 /* Kinetic plus potential energy, with 0 at the height of the pivot; J if the constants are SI. */
 double compound_energy(const compound *p, const double y[COMPOUND_STATES]);
 
