@@ -4,7 +4,7 @@
 #include "engines/physics/cloth/env/disc_env.h"
 
 static const ds_env_table env = {DISC_ENV_TABLE, .size = sizeof(disc_env), .release = disc_env_release,
-                                 .read = disc_env_read};
+                                 .read = disc_env_read, .hook_points = disc_env_hooks};
 
 static const ds_desc desc = {
     DS_ENV_KIT_DESC("flip", "2", "Apache-2.0", disc_env_params),
@@ -18,7 +18,8 @@ static const ds_desc desc = {
         "exact gradients are noisy. Without any motion the loss is 0.086; from about 0.02 on the pancake "
         "lies turned in the pan.\nA pan that is far can be felt: softness (contact sets in above it), "
         "contact_grad = distance (for the gradient only; its kind is `smoothed`), contact_loss (how far the "
-        "pancake is from the pan at the end). See docs/contact.md.\nStepwise control: an action is the "
+        "pancake is from the pan at the end). See docs/contact.md.\nNetworks: a force on each vertex "
+        "(parameter residual); then there is no stepwise control.\nStepwise control: an action is the "
         "variables of a segment; observations: x, y and tilt of the pan, then position and velocity of the "
         "centre of mass and of the four marks; rewards are the decrease of the loss of the state.\nMetrics: "
         "angle of the pancake, loss if the episode ended there, x, y, z of the centre of mass, position of "

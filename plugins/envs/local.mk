@@ -89,6 +89,8 @@ env_engine_libs += %D%/engines/physics/cloth/libclothcore.la
 	%D%/engines/physics/cloth/sets.h \
 	%D%/engines/physics/cloth/sheet.h \
 	%D%/engines/physics/cloth/sheet.c \
+	%D%/engines/physics/cloth/vertex_net.c \
+	%D%/engines/physics/cloth/vertex_net.h \
 	%D%/engines/physics/cloth/solid.h \
 	%D%/engines/physics/cloth/solid.c \
 	%D%/engines/physics/cloth/spring.h \

@@ -47,6 +47,7 @@ const ds_param *const disc_env_params[] = {
     PROXIMITY_PARAMS("pancake and pan at the end", "0.01"),
     IMAGE_LOSS_PARAMS("0,40,20"),
     CAMERAS_MESH_PARAMS("alpha"),
+    DS_HYBRID_PARAMS,
     NULL};
 
 /* ---- loss and motion of the pan ---- */
@@ -165,8 +166,35 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
     }
 }
 
+/* ---- networks: a force on each vertex ---- */
+
+uint64_t disc_env_hooks(const void *self, ds_hook *out)
+{
+    (void)self;
+    return vertex_net_hooks(out, "Of the vertex above the start of the pan.");
+}
+
+static void net_force(void *self, const double *x, const double *v, double *f)
+{
+    vertex_net_force(&((disc_env *)self)->net, x, v, f);
+}
+
+static void net_force_bar(void *self, const double *x, const double *v, const double *f_bar, double *x_bar,
+                          double *v_bar)
+{
+    vertex_net_force_bar(&((disc_env *)self)->net, x, v, f_bar, x_bar, v_bar);
+}
+
 static const cloth_driver driver = {
     .pose = pose_pan, .pose_bar = pose_pan_bar, .state = keep_state, .state_bar = loss_bar};
+static const cloth_driver driver_with_networks = {.pose = pose_pan,
+                                                  .pose_bar = pose_pan_bar,
+                                                  .force = net_force,
+                                                  .force_bar = net_force_bar,
+                                                  .state = keep_state,
+                                                  .state_bar = loss_bar};
+
+/* ---- simulation ---- */
 
 static double loss_of(const disc_env *e, const double *x)
 {
@@ -198,6 +226,7 @@ ds_status disc_env_simulate(void *self, ds_eval *io)
     int64_t bad = -1;
     lay_pancake(e);
     memcpy(e->way[1], io->x, e->kit.n * sizeof *io->x);
+    e->net.w = io->x + e->kit.n;
     ds_status status = cloth_advance(&e->c, e->kit.cost, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
     if (status != DS_OK || bad >= 0) {
@@ -216,6 +245,8 @@ ds_status disc_env_simulate(void *self, ds_eval *io)
 ds_status disc_env_adjoint(void *self, ds_eval *io)
 {
     disc_env *e = self;
+    e->net.w_bar = io->grad + e->kit.n;
+    memset(e->net.w_bar, 0, (io->n - e->kit.n) * sizeof *io->grad);
     ds_status status = cloth_camera_status(&e->seen, cloth_adjoint(&e->c));
     memcpy(io->grad, e->way_bar[1], e->kit.n * sizeof *io->grad);
     return status;
@@ -466,7 +497,9 @@ ds_status disc_env_allocate(void *self)
     e->triangle = ds_memory_take(m, cloth_disc_room(&mesh), sizeof *e->triangle);
     e->face = ds_memory_take(m, cloth_disc_room(&mesh), sizeof *e->face);
     e->pan = ds_memory_take(m, PAN_CORNERS, sizeof *e->pan);
-    if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host, &driver, e)) {
+    vertex_net_open(&e->net, m, &e->kit.hybrid, &e->c);
+    if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host,
+                    e->kit.hybrid.nets > 0 ? &driver_with_networks : &driver, e)) {
         return DS_E_NOMEM;
     }
     set_corners(e);

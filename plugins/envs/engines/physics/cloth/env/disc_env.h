@@ -7,6 +7,7 @@
 #include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/cloth.h"
 #include "engines/physics/cloth/sheet.h"
+#include "engines/physics/cloth/vertex_net.h"
 #include "engines/physics/smoothing/softness.h"
 
 #include <diffsim/helper/env_kit.h>
@@ -30,8 +31,9 @@ typedef struct disc_env {
     proximity near;
     proximity_seen gaps; /* of the vertices, in the last assessed state */
     cloth_camera seen;   /* loss = image */
-    uint32_t radius;     /* of the slab, in lattice steps */
-    double spacing;      /* m, of the lattice in all directions */
+    vertex_net net;
+    uint32_t radius; /* of the slab, in lattice steps */
+    double spacing;  /* m, of the lattice in all directions */
 } disc_env;
 
 extern const ds_param *const disc_env_params[];
@@ -44,6 +46,7 @@ ds_status disc_env_allocate(void *self);
 void disc_env_release(void *self);
 void disc_env_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 void disc_env_variable(const void *self, uint64_t i, ds_env_variable *out);
+uint64_t disc_env_hooks(const void *self, ds_hook *out);
 ds_status disc_env_simulate(void *self, ds_eval *io);
 ds_status disc_env_adjoint(void *self, ds_eval *io);
 void disc_env_bodies(void *self, ds_scene_kit *s);

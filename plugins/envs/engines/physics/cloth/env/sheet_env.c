@@ -166,61 +166,21 @@ static void loss_bar(void *self, uint64_t k, double *x_bar)
 
 /* ---- networks: a force on each vertex ---- */
 
-enum { NET_INPUTS = 4 };
-
 uint64_t sheet_env_hooks(const void *self, ds_hook *out)
 {
-    uint64_t k = 0;
     (void)self;
-    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 3, "velocity", "m/s", "Of the vertex (y is up).");
-    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "height", "m", "Of the vertex above the floor.");
-    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 3, "force", "N",
-                    "On each vertex at each step, besides springs, drag and gravity; the target has none.");
-    return k;
-}
-
-/* Force of the networks on vertex j; writes e->tape. */
-static void net_of_vertex(const sheet_env *e, size_t j, const double *x, const double *v, double force[3])
-{
-    const size_t n = e->c.mesh.stride;
-    const double in[NET_INPUTS] = {v[j], v[n + j], v[2 * n + j], x[n + j] - e->c.floor.height};
-    force[0] = force[1] = force[2] = 0;
-    ds_hybrid_forward(&e->kit.hybrid, e->w, in, force, e->tape);
+    return vertex_net_hooks(out, "Of the vertex above the floor.");
 }
 
 static void net_force(void *self, const double *x, const double *v, double *f)
 {
-    const sheet_env *e = self;
-    const size_t n = e->c.mesh.stride;
-    for (size_t j = 0; e->w && j < e->c.mesh.vertices; j++) {
-        double force[3];
-        if (!e->c.mesh.present[j]) {
-            continue;
-        }
-        net_of_vertex(e, j, x, v, force);
-        for (size_t i = 0; i < 3; i++) {
-            f[i * n + j] += force[i];
-        }
-    }
+    vertex_net_force(&((sheet_env *)self)->net, x, v, f);
 }
 
 static void net_force_bar(void *self, const double *x, const double *v, const double *f_bar, double *x_bar,
                           double *v_bar)
 {
-    sheet_env *e = self;
-    const size_t n = e->c.mesh.stride;
-    for (size_t j = 0; j < e->c.mesh.vertices; j++) {
-        double force[3], bar[3] = {f_bar[j], f_bar[n + j], f_bar[2 * n + j]}, in_bar[NET_INPUTS] = {0};
-        if (!e->c.mesh.present[j]) {
-            continue;
-        }
-        net_of_vertex(e, j, x, v, force);
-        ds_hybrid_reverse(&e->kit.hybrid, e->w, e->tape, bar, e->w_bar, in_bar);
-        for (size_t i = 0; i < 3; i++) {
-            v_bar[i * n + j] += in_bar[i];
-        }
-        x_bar[n + j] += in_bar[3];
-    }
+    vertex_net_force_bar(&((sheet_env *)self)->net, x, v, f_bar, x_bar, v_bar);
 }
 
 static const cloth_driver driver = {
@@ -478,7 +438,7 @@ ds_status sheet_env_allocate(void *self)
     ds_memory_each(m, e->patches, (double **const[]){&e->k, &e->k_bar, NULL});
     e->target = ds_memory_doubles(m, 3 * mesh.stride);
     e->goal = ds_memory_doubles(m, 3);
-    e->tape = ds_memory_doubles(m, e->kit.hybrid.tape + 1);
+    vertex_net_open(&e->net, m, &e->kit.hybrid, &e->c);
     e->frame = ds_memory_doubles(m, (e->kit.steps + 1) * 3 * mesh.stride);
     if (!cloth_open(&e->c, m, &mesh, e->kit.cost, CHECKPOINT, e->kit.host,
                     e->kit.hybrid.nets > 0 ? &driver_with_networks : &driver, e)) {
@@ -541,7 +501,7 @@ ds_status sheet_env_simulate(void *self, ds_eval *io)
     sheet_env *e = self;
     int64_t bad = -1;
     set_variables(e, io->x);
-    e->w = io->x + e->kit.n;
+    e->net.w = io->x + e->kit.n;
     ds_status status = run_swing(e, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
     if (status == DS_OK && bad < 0 && e->loss == IMAGE) {
@@ -554,8 +514,8 @@ ds_status sheet_env_simulate(void *self, ds_eval *io)
 ds_status sheet_env_adjoint(void *self, ds_eval *io)
 {
     sheet_env *e = self;
-    e->w_bar = io->grad + e->kit.n;
-    memset(e->w_bar, 0, (io->n - e->kit.n) * sizeof *io->grad);
+    e->net.w_bar = io->grad + e->kit.n;
+    memset(e->net.w_bar, 0, (io->n - e->kit.n) * sizeof *io->grad);
     ds_status status = cloth_camera_status(&e->seen, cloth_adjoint(&e->c));
     if (status == DS_OK) {
         gradient(e, io->grad);

@@ -7,6 +7,7 @@
 #include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/cloth.h"
 #include "engines/physics/cloth/sheet.h"
+#include "engines/physics/cloth/vertex_net.h"
 
 #include <diffsim/helper/env_kit.h>
 
@@ -28,8 +29,7 @@ typedef struct sheet_env {
     double *target, *goal; /* final positions of the target; its centre of mass, stored as one vertex */
     double *frame;         /* positions at every output step */
     cloth_camera seen;     /* loss = image */
-    const double *w;       /* of networks in the present episode; NULL for the target */
-    double *w_bar, *tape;
+    vertex_net net;        /* its w is NULL for the target */
     fem_obstacle solid[FEM_MOST_OBSTACLES]; /* set before allocate() */
     size_t solids;
 } sheet_env;
