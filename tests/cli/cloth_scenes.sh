@@ -216,6 +216,13 @@ sed 's/^velocity = 0 -2 0/velocity = variable -1..1 -3..-1 -1..1/; s/^compare.*/
 good "a variable start, the centre" eval --env cloth --set env.scene=start.ini --x random:2 --gradient --fd
 has "gradient agrees with differences in 13 of 13 components" "exact derivatives"
 
+sed 's/^velocity = 0 -2 0/velocity = variable -1..1 -2 -1..1/' all.ini > some.ini
+good "two of three numbers vary" eval --env cloth --set env.scene=some.ini --x random:2 --gradient --fd
+has "gradient agrees with differences in 12 of 12 components" "exact derivatives"
+has "sheet.velocity.z [m/s]" "the axis of the second"
+sed 's/^velocity = variable -1..1 start 0/velocity = variable -1..1 0 0/' all.ini > own.ini
+bad 3 "give a range for each of the 3 numbers; key 'move' names the axes" eval --env cloth --set env.scene=own.ini
+
 # Two membranes, wind, and every key that can be a variable.
 for k in 1 2; do
     good "everything is a variable" eval --env cloth --set "env.scene=$DS_TOP_SRC/tests/data/scenes/membranes.ini" --x random:$k --gradient --fd

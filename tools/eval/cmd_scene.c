@@ -297,6 +297,7 @@ static void print_body(const ds_snapshot_body *b)
 /* How many variables each group has, in their order. */
 static void print_groups(const findings *f)
 {
+    const char *between = ":";
     printf("variables %" PRIu64, f->n);
     for (uint64_t i = 0, k; f->variables != NULL && i < f->n; i = k) {
         const char *group = f->variables[i].group;
@@ -305,7 +306,8 @@ static void print_groups(const findings *f)
             k++;
         }
         if (group[0] != '\0') {
-            printf("%s %s %" PRIu64, i == 0 ? ":" : ",", group, k - i);
+            printf("%s %s %" PRIu64, between, group, k - i);
+            between = ",";
         }
     }
     printf("\n");

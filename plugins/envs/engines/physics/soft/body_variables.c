@@ -27,6 +27,32 @@ static int is_vector(const body_variable *q)
            (q->kind == BODY_VARIABLE_NUMBERS && q->place.count == 3);
 }
 
+static int is_fixed(const body_variable *q, size_t axis)
+{
+    return q->axes != NULL && q->axes->fixed[axis];
+}
+
+/* The axis of the d-th variable of a vector. */
+static size_t axis_of(const body_variable *q, size_t d)
+{
+    size_t axis = 0;
+    while (axis < 2 && (is_fixed(q, axis) || d > 0)) {
+        d -= is_fixed(q, axis) ? 0 : 1;
+        axis++;
+    }
+    return axis;
+}
+
+/* The reverse. */
+static size_t place_of(const body_variable *q, size_t axis)
+{
+    size_t d = 0;
+    for (size_t k = 0; k < axis; k++) {
+        d += is_fixed(q, k) ? 0 : 1;
+    }
+    return d;
+}
+
 /* Sets several kinds of numbers. */
 static int is_material(body_variable_kind kind)
 {
@@ -224,6 +250,9 @@ static double *numbers_of_variation(const fem_variation *v, const body_variable 
 /* Does number j move with the variable? Numbers of fixed particles do not. */
 static int is_free(const fem_model *m, const body_variable *q, size_t j)
 {
+    if (is_vector(q) && is_fixed(q, j % 3)) {
+        return 0;
+    }
     switch (q->kind) {
     case BODY_VARIABLE_VELOCITY:
     case BODY_VARIABLE_VELOCITIES:
@@ -282,7 +311,7 @@ static uint64_t variables_of(const body_variables *set, const body_variable *q)
         return body_load_numbers(q->load);
     }
     if (!is_each(q->kind)) {
-        return is_vector(q) ? 3 : 1;
+        return is_vector(q) ? place_of(q, 3) : 1;
     }
     const size_t count = numbers_of_model(set->model, q).count;
     uint64_t n = 0;
@@ -410,7 +439,9 @@ void body_variables_range(const body_variables *set, uint64_t i, double *lower, 
 {
     const uint64_t k = item_of(set, i), d = i - set->at[k];
     const body_variable *q = set->item[k];
-    const uint64_t axis = q->kind == BODY_VARIABLE_LOAD ? q->load->axis[d % q->load->axes] : d;
+    const uint64_t axis = q->kind == BODY_VARIABLE_LOAD ? q->load->axis[d % q->load->axes]
+                          : is_vector(q)                ? axis_of(q, d)
+                                                        : d;
     ds_random r = ds_random_open(set->seed, q->name, d); /* does not depend on the place in the list */
     *lower = q->axes != NULL ? q->axes->lower[axis] : q->lower;
     *upper = q->axes != NULL ? q->axes->upper[axis] : q->upper;
@@ -429,7 +460,7 @@ void body_variables_name(const body_variables *set, uint64_t i, ds_env_variable 
     if (q->kind == BODY_VARIABLE_LOAD) {
         body_load_name(q->load, j, q->name, out);
     } else if (is_vector(q)) {
-        ds_env_variable_put(out->name, "%s.%c", q->name, "xyz"[j]);
+        ds_env_variable_put(out->name, "%s.%c", q->name, "xyz"[axis_of(q, j)]);
     } else if (q->kind == BODY_VARIABLE_VELOCITIES) {
         ds_env_variable_put(out->name, "%s.%u.%c", q->name, j / 3, "xyz"[j % 3]);
     } else if (set->at[k + 1] - set->at[k] > 1 || (is_each(q->kind) && q->of == NULL)) {
@@ -479,7 +510,7 @@ static double error_of_item(const body_variables *set, uint64_t i, const double 
     const size_t count = is_each(q->kind) ? numbers.count : single;
     double sum = 0;
     for (size_t j = 0, next = 0; j < count; j++) {
-        if (!is_each(q->kind) || is_free(set->model, q, j)) {
+        if (is_each(q->kind) ? is_free(set->model, q, j) : !is_vector(q) || !is_fixed(q, j)) {
             const size_t first = is_each(q->kind) ? 0 : q->first * single;
             sum += error_of(set, q, truth, (j + first) * numbers.stride, x[next++]);
         }
@@ -654,7 +685,7 @@ static void spread_pose(const body_variables *set, uint64_t i, const double *x, 
 /* Variable of number j; *next counts through kinds with one variable per number. */
 static size_t variable(const body_variable *q, size_t j, size_t *next)
 {
-    return is_each(q->kind) ? (*next)++ : is_vector(q) ? j % 3 : 0;
+    return is_each(q->kind) ? (*next)++ : is_vector(q) ? place_of(q, j % 3) : 0;
 }
 
 static void set_numbers(const body_variables *set, const body_variable *q, const double *x)

@@ -61,6 +61,9 @@ static void read_load(setup_reader *r, const scene_section *s, body_loads *all, 
     body_load *l = &all->load[all->count];
     scene_needs(r->f, s, key);
     setup_vector(r, s, key, unit, -most, most, l->still, &v);
+    if (v != NULL && v->axes != NULL && v->axes->fixed[0] + v->axes->fixed[1] + v->axes->fixed[2] > 0) {
+        scene_fail(r->f, s, key, "give a range for each of the 3 numbers; key 'move' names the axes");
+    }
     l->segments = scene_whole(r->f, s, "segments", 1, 1000, 1);
     l->steps = r->soft->steps;
     const uint32_t move = scene_choice(r->f, s, "move", moves, 6);

@@ -85,18 +85,22 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
 {
     scene_quantity q[3] = {{0}};
     body_variable_axes *axes;
+    int first = 3;
     *made = NULL;
     for (int d = 0; d < 3; d++) {
         q[d].value = out[d];
     }
-    if (!scene_quantities(r->f, s, key, 3, low, most, q) || scene_failed(r->f)) {
+    if (!scene_components(r->f, s, key, 3, low, most, q) || scene_failed(r->f)) {
         return 0;
     }
-    const int has_truth = q[0].variable && !isnan(q[0].truth);
-    for (int d = 0; d < 3; d++) {
-        out[d] = has_truth ? q[d].truth : q[d].value;
+    for (int d = 2; d >= 0; d--) {
+        first = q[d].variable ? d : first;
     }
-    if (!q[0].variable) {
+    const int has_truth = first < 3 && !isnan(q[first].truth);
+    for (int d = 0; d < 3; d++) {
+        out[d] = q[d].variable && has_truth ? q[d].truth : q[d].value;
+    }
+    if (first == 3) {
         return 0;
     }
     *made = setup_variable(r, s, key, has_truth);
@@ -104,10 +108,11 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
     if (*made == NULL || axes == NULL) {
         return 0;
     }
-    if (q[0].log) {
+    if (q[first].log) {
         scene_fail(r->f, s, key, "%s cannot be a logarithm", key);
     }
     for (int d = 0; d < 3; d++) {
+        axes->fixed[d] = !q[d].variable;
         axes->lower[d] = q[d].lower;
         axes->upper[d] = q[d].upper;
         axes->start[d] = q[d].value;
@@ -115,14 +120,15 @@ int setup_vector(setup_reader *r, const scene_section *s, const char *key, const
     }
     (*made)->unit = unit;
     (*made)->axes = axes;
-    if (q[0].random > 0 || strstr(scene_text(r->f, s, key, ""), "random")) { /* drawn for each number */
+    if (q[first].random > 0 || strstr(scene_text(r->f, s, key, ""), "random")) { /* drawn for each number */
         (*made)->axes = NULL;
         (*made)->lower = q[0].lower;
         (*made)->upper = q[0].upper;
         (*made)->start = q[0].value;
         (*made)->random = q[0].random;
-        for (int d = 1; d < 3 && !scene_failed(r->f); d++) {
-            if (memcmp(&q[d].lower, &q[0].lower, 2 * sizeof(double)) != 0 || q[d].value != q[0].value) {
+        for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
+            if (!q[d].variable || memcmp(&q[d].lower, &q[0].lower, 2 * sizeof(double)) != 0 ||
+                q[d].value != q[0].value) {
                 scene_fail(r->f, s, key, "random needs one range and one start for all three numbers");
             }
         }

@@ -480,8 +480,8 @@ ds_status soft_allocate(void *self)
     status = fem_episode_open(&s->episode, &s->model, &o, host);
     status = status != DS_OK ? ds_host_fail(host, status, "the episode cannot be opened") : DS_OK;
     status = status != DS_OK ? status : open_watch(s);
-    status = status != DS_OK ? status : make_target(s);
-    return status != DS_OK ? status : fem_warn_of_step(&s->model, s->dt, host, s->task->cure);
+    status = status != DS_OK ? status : fem_warn_of_step(&s->model, s->dt, host, s->task->cure);
+    return status != DS_OK ? status : make_target(s);
 }
 
 void soft_release(void *self)

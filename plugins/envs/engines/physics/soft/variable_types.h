@@ -83,6 +83,7 @@ typedef struct body_variable {
 
 typedef struct body_variable_axes {
     double lower[3], upper[3], start[3], built[3];
+    uint8_t fixed[3]; /* not 0: this axis is not a variable */
 } body_variable_axes;
 
 #define BODY_VARIABLE(name_, unit_, kind_, lower_, upper_, start_)                                           \
