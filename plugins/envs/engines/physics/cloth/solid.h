@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* solid.h - contact of vertices with fixed solids that have a signed distance (fem/obstacle.h).
  *
- * The law is that of the pan (touch.h): a vertex whose predicted position x + h u is nearer than the offset of
- * a solid loses its velocity towards it, moves out by a fifth of its depth in a step, at most 1 m/s, and
+ * The law is that of the pan (touch.h): a vertex whose predicted position x + h u is nearer than the offset
+ * of a solid loses its velocity towards it, moves out by a fifth of its depth in a step, at most 1 m/s, and
  * friction slows its sliding by mu times the change of the normal velocity. */
 #ifndef DS_ENGINES_CLOTH_SOLID_H
 #define DS_ENGINES_CLOTH_SOLID_H
