@@ -630,7 +630,31 @@ static void test_contact_adjoint(void **state)
     assert_true(acted > 300);
 }
 
-RUN_EACH_WITH(reseed, NULL, test_weights, test_transfer_adjoints, test_substep_adjoint, test_tank_adjoint,
-              test_tank_nodes, test_conservation, test_free_fall, test_loss_adjoint,
+/* The mass of a body that states its volume does not depend on the number of its particles. */
+static void test_volume_of_a_body(void **state)
+{
+    const double size[3] = {0.4, 0.4, 0.4};
+    const mpm_domain domain = mpm_domain_tank(0.02, size, 0.001, 5e-4, 40, 10);
+    mpm_scene scene = {.n_bodies = 1};
+    scene.bodies[0] = (mpm_body){.shape = MPM_BODY_BOX,
+                                 .count = 300,
+                                 .center = {0.2, 0.2, 0.2},
+                                 .size = {0.1, 0.1, 0.02},
+                                 .volume = 2e-4};
+    for (uint32_t law = 0; law < MPM_LAWS; law++) {
+        scene.bodies[0].matter =
+            (mpm_matter){.law = law, .density = 500.0, .own = true, .youngs_modulus = 1e3};
+        for (uint32_t count = 100; count <= 300; count += 200) {
+            mpm_sim sim;
+            assert_int_equal(mpm_sim_init(&sim, &scene, &domain, count, 0.0), MPM_OK);
+            assert_true(fabs(sim.phases[0].mass * count - 0.1) < 1e-15);
+            assert_true(fabs(sim.phases[0].volume * count - 2e-4) < 1e-18);
+            mpm_sim_free(&sim);
+        }
+    }
+}
+
+RUN_EACH_WITH(reseed, NULL, test_volume_of_a_body, test_weights, test_transfer_adjoints, test_substep_adjoint,
+              test_tank_adjoint, test_tank_nodes, test_conservation, test_free_fall, test_loss_adjoint,
               test_distances_and_normals, test_ladle, test_motion_adjoint, test_motion_examples,
               test_contact_adjoint)

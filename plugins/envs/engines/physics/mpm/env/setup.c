@@ -186,7 +186,8 @@ static void use_material(reader *r, const scene_section *s, mpm_body *body, bool
         body->matter = *matter;
         return;
     }
-    const bool plain = !(matter->density < 1.0 || matter->density > 1.0) && matter->number == 0;
+    const bool plain =
+        !(matter->density < 1.0 || matter->density > 1.0) && matter->number == 0 && !r->setup->task.domain;
     if (plain && !*have) {
         scene->youngs_modulus = matter->youngs_modulus;
         scene->poisson_ratio = matter->poisson_ratio;
@@ -412,6 +413,7 @@ static void fill_mesh(reader *r, const scene_section *s, mpm_body *body)
     const uint32_t seed = scene_whole(r->f, s, "seed", 0, UINT32_MAX, 0);
     if (!scene_failed(r->f)) {
         draw_inside(&r->setup->memory, &inside, (uint32_t)wanted, seed, body);
+        body->volume = r->setup->task.domain ? inside.volume : 0.0;
     }
     surface_free(&inside);
 }
@@ -578,6 +580,7 @@ static void read_body(reader *r, const scene_section *s, mpm_scene *scene)
     if (body->shape != MPM_BODY_POINTS) {
         uint32_t count = read_count(r, s, body, volume);
         body->count = body->shape == MPM_BODY_LATTICE ? 0 : count;
+        body->volume = r->setup->task.domain && body->shape != MPM_BODY_LATTICE ? volume : 0.0;
     }
     body->seed = scene_whole(r->f, s, "seed", 0, UINT32_MAX, 0);
     check_inside(r, s, scene, body);

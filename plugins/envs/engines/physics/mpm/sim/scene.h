@@ -53,6 +53,7 @@ typedef struct mpm_body {
     /* box, lattice: edge lengths; sphere: radius; cylinder: radius, height; capsule: radius, distance of the
      * end centres; torus: major and minor radius. Axes are along y. */
     double size[3];
+    double volume;   /* shared by the particles, m^3; 0: each has that of its lattice or of the domain */
     double spacing;  /* lattice: distance of neighbours; each particle has the volume spacing^3 */
     double jitter;   /* lattice: each coordinate is off by up to this */
     uint32_t carved; /* lattice: 1 + the number of a body whose box stays free of this one; 0 = none */

@@ -157,10 +157,14 @@ void mpm_splat_adjoint(const double *field_bar, int n, const mpm_stencil *s, dou
 
 /* ---- one substep ---- */
 
-static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, const mpm_body *body)
+static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, const mpm_body *body,
+                          uint32_t count)
 {
     const mpm_matter *matter = &body->matter;
     mpm_phase phase = {.mass = domain->particle_mass, .volume = domain->particle_volume};
+    if (body->volume > 0.0 && count > 0) {
+        phase.mass = phase.volume = body->volume / count;
+    }
     if (matter->law == MPM_PLASTICINE && matter->own) {
         phase.mass *= matter->density;
         phase.material =
@@ -189,7 +193,7 @@ static void make_phases(mpm_sim *sim, const mpm_scene *scene)
              first = 0;
     for (uint32_t b = 0; b < scene->n_bodies; b++) {
         uint32_t count = mpm_body_count(scene, domain, total, b);
-        mpm_phase phase = phase_of(scene, domain, &scene->bodies[b]);
+        mpm_phase phase = phase_of(scene, domain, &scene->bodies[b], count);
         mpm_phase *last = sim->n_phases > 0 ? &sim->phases[sim->n_phases - 1] : NULL;
         if (last && last->material.law == MPM_PLASTICINE && phase.material.law == MPM_PLASTICINE &&
             !scene->bodies[b].matter.own && !scene->bodies[b - 1].matter.own) {
