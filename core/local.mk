@@ -27,7 +27,6 @@ base_sources = \
 	core/base/plugin_memory.h \
 	core/base/program.c \
 	core/base/program.h \
-	core/base/sem_wait.h \
 	core/base/stop.c \
 	core/base/stop.h \
 	core/base/text.c \

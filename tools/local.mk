@@ -168,8 +168,6 @@ tools_libpictures_la_SOURCES = \
 	%D%/results/point.h \
 	%D%/results/results.c \
 	%D%/results/results.h \
-	%D%/results/settings_text.c \
-	%D%/results/settings_text.h \
 	%D%/episode/episode.c \
 	%D%/episode/episode.h \
 	%D%/view/view_page.c \

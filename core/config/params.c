@@ -4,18 +4,19 @@
 
 #include "config/params.h"
 
+#include "config/inifile.h"
+#include "config/npy.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "config/inifile.h"
-#include "config/npy.h"
 
 /* Bytes of a line of an .ini file for the key and its text. */
 enum { LINE_LIMIT = DS_INI_LINE_LIMIT - 3, LIST_LIMIT = DS_MAX_VARIABLES };
@@ -584,4 +585,35 @@ int ds_params_write_ini(const ds_params *p, FILE *f)
         ds_params_write_value(p->item[i].info, p->item[i].text, f);
     }
     return ferror(f) ? -1 : 0;
+}
+
+/* ---- settings in a title ---- */
+
+enum { LONGEST = 40 /* bytes shown of a setting */ };
+
+void ds_settings_text(char *out, size_t room, const ds_params *p)
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; p != NULL && i < ds_params_count(p); i++) {
+        const char *name = ds_params_info(p, i)->name, *text = ds_params_value_text(p, i);
+        int which =
+            strcmp(name, "variant") == 0 || strcmp(name, "preset") == 0 || strcmp(name, "function") == 0;
+        if (text == NULL || text[0] == '\0' ||
+            !(which || (ds_params_given(p, i) && strcmp(text, ds_params_info(p, i)->default_text) != 0))) {
+            continue;
+        }
+        const char *file = strrchr(text, '/'); /* of a path the file: its folders are those of one machine */
+        text = file != NULL && file[1] != '\0' ? file + 1 : text;
+        char part[DS_MAX_NAME + LONGEST + 8];
+        int cut = strlen(text) > LONGEST;
+        int k = snprintf(part, sizeof part, "%s%.*s %.*s%s", n > 0 ? ", " : "", DS_MAX_NAME, name,
+                         LONGEST - 3 * cut, text, cut ? "..." : "");
+        if (k < 0 || n + (size_t)k + 6 >= room) {
+            snprintf(out + n, room - n, ", ...");
+            return;
+        }
+        memcpy(out + n, part, (size_t)k + 1);
+        n += (size_t)k;
+    }
 }

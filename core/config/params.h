@@ -3,11 +3,13 @@
 #ifndef DS_CONFIG_PARAMS_H
 #define DS_CONFIG_PARAMS_H
 
-#include <diffsim/plugin.h>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "config/settings.h"
+
+#include <diffsim/plugin.h>
+
+#include <stddef.h>
 
 /* Flags for schemas of the host; they mean nothing in the schema of a plugin. */
 #define DS_PARAM_HOST_FLAGS 0xff000000u
@@ -64,5 +66,13 @@ void ds_params_write_value(const ds_param *info, const char *text, FILE *f);
 
 /* NULL where an .ini file reproduces `text` as the value of `key`, else the reason why not. */
 const char *ds_ini_text_problem(const char *key, const char *text);
+
+/* ---- settings in a title ---- */
+
+/* The settings of an environment as text for the title of an image. */
+
+/* The scene, "variant 2, preset small", and other settings that are not the defaults; "" for p == NULL and
+ * without any. What does not fit is replaced by "...". */
+void ds_settings_text(char *out, size_t room, const ds_params *p);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/sem_wait.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "protect/call_state.h"

@@ -5,7 +5,7 @@
 #include "store/recorder.h"
 
 #include "base/log.h"
-#include "base/sem_wait.h"
+#include "base/clock.h"
 #include "protect/call_state.h"
 #include "protect/crash.h"
 

@@ -5,9 +5,9 @@
 #include "episode/episode.h"
 
 #include "base/text.h"
+#include "config/params.h"
 #include "results/point.h"
 #include "results/results.h"
-#include "results/settings_text.h"
 #include "run/queries.h"
 #include "run/run.h"
 #include "snapshot/episode_scene.h"

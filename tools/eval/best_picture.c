@@ -5,9 +5,9 @@
 #include "eval/best_picture.h"
 
 #include "base/log.h"
+#include "config/params.h"
 #include "episode/episode.h"
 #include "render/picture.h"
-#include "results/settings_text.h"
 
 enum { METRICS = 4 }; /* of a caption */
 

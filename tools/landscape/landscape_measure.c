@@ -4,16 +4,12 @@
 
 #include "landscape/landscape_measure.h"
 
+#include "stats/sample.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Quantile q of a sorted sample, linear between neighbours. */
 static double quantile(const double *v, uint64_t n, double q)
@@ -35,7 +31,7 @@ ds_spread ds_spread_of(double *v, uint64_t count)
     }
     s.count = n;
     if (n > 0) {
-        qsort(v, n, sizeof *v, ascending);
+        ds_sample_sort(v, n);
         s.min = v[0];
         s.q10 = quantile(v, n, 0.1);
         s.median = quantile(v, n, 0.5);

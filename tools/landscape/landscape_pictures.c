@@ -3,11 +3,11 @@
  * over a line; gradients through time. */
 #include "config.h"
 
+#include "config/params.h"
 #include "landscape/landscape.h"
 #include "plot/plot_axes.h"
 #include "plot/plot_lines.h"
 #include "plot/plot_map.h"
-#include "results/settings_text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -383,15 +383,6 @@ void ds_landscape_print_advice(const ds_landscape *l, FILE *f)
 
 /* ---- data files: grid.csv, samples.csv, landscape.npz ---- */
 
-static void number(ds_printer *p, double v)
-{
-    if (isfinite(v)) {
-        ds_print(p, ",%.17g", v);
-    } else {
-        ds_print(p, ",");
-    }
-}
-
 static const char *outcome_name(uint32_t outcome)
 {
     return outcome == DS_POINT_OUTSIDE ? "outside" : ds_outcome_name(outcome);
@@ -451,15 +442,15 @@ static int write_grid(const ds_landscape *l, const char *path, ds_error *e)
             ds_print(p, ",%llu", (unsigned long long)(k / s->count[0]));
         }
         for (int a = 0; a < s->dims; a++) {
-            number(p, c[a]);
+            ds_print_field(p, c[a]);
         }
-        number(p, r->loss);
+        ds_print_field(p, r->loss);
         ds_print(p, ",%s", outcome_name(r->outcome));
         for (int a = 0; a < s->dims && l->want_gradient; a++) {
-            number(p, r->grad[a]);
+            ds_print_field(p, r->grad[a]);
         }
         if (l->want_gradient) {
-            number(p, r->norm);
+            ds_print_field(p, r->norm);
         }
         ds_print(p, "\n");
     }
@@ -486,15 +477,15 @@ static int write_samples(const ds_landscape *l, const char *path, ds_error *e)
         double c[DS_SLICE_DIMS];
         ds_slice_grid(s, l->sample_point[at], c);
         ds_print(p, "%llu", (unsigned long long)l->sample_point[at]);
-        number(p, m->step[k % (uint64_t)m->steps]);
+        ds_print_field(p, m->step[k % (uint64_t)m->steps]);
         for (int a = 0; a < s->dims; a++) {
-            number(p, c[a]);
+            ds_print_field(p, c[a]);
         }
         for (int a = 0; a < s->dims; a++) {
-            number(p, m->g[2 * at + (uint64_t)a] / (s->high[a] - s->low[a]));
+            ds_print_field(p, m->g[2 * at + (uint64_t)a] / (s->high[a] - s->low[a]));
         }
         for (int a = 0; a < s->dims; a++) {
-            number(p, m->d[2 * k + (uint64_t)a] / (s->high[a] - s->low[a]));
+            ds_print_field(p, m->d[2 * k + (uint64_t)a] / (s->high[a] - s->low[a]));
         }
         ds_print(p, "\n");
     }

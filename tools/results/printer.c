@@ -7,6 +7,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,15 @@ void ds_print(ds_printer *p, const char *format, ...)
     int n = vsnprintf(p->buffer + p->used, PIECE_BYTES, format, ap);
     va_end(ap);
     p->used += n < 0 ? 0 : n < PIECE_BYTES ? (size_t)n : PIECE_BYTES - 1;
+}
+
+void ds_print_field(ds_printer *p, double v)
+{
+    if (isfinite(v)) {
+        ds_print(p, ",%.17g", v);
+    } else {
+        ds_print_text(p, ",");
+    }
 }
 
 void ds_print_text(ds_printer *p, const char *text)

@@ -12,6 +12,8 @@ typedef struct ds_printer ds_printer;
 int ds_printer_open(const char *path, ds_printer **out, ds_error *e);
 /* Adds text; ds_printer_close() reports failures. */
 void ds_print(ds_printer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a comma and a number, none where it is not finite, as in all tables. */
+void ds_print_field(ds_printer *p, double v);
 /* Adds a text of any length. */
 void ds_print_text(ds_printer *p, const char *text);
 /* Ends the file. With a nonzero `rc` the file is discarded and rc returned. */

@@ -172,15 +172,6 @@ static int in_table(const ds_snapshot_body *body)
            body->role != DS_ROLE_FIXED;
 }
 
-static void print_number(ds_printer *p, double v)
-{
-    if (isfinite(v)) {
-        ds_print(p, ",%.17g", v);
-    } else {
-        ds_print(p, ","); /* as in other tables */
-    }
-}
-
 static void print_head(ds_printer *p, const ds_snapshot *s)
 {
     static const char *const part[7] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
@@ -211,14 +202,14 @@ static int write_table(const char *path, const ds_snapshot *s, ds_error *e)
     print_head(p, s);
     for (uint64_t k = 0; k < s->kept; k++) {
         ds_print(p, "%llu", (unsigned long long)s->frame[k]);
-        print_number(p, (double)s->frame[k] * s->dt);
+        ds_print_field(p, (double)s->frame[k] * s->dt);
         for (uint64_t m = 0; m < s->metrics; m++) {
-            print_number(p, s->metric[m].values[s->frame[k]]);
+            ds_print_field(p, s->metric[m].values[s->frame[k]]);
         }
         for (uint64_t b = 0; b < s->bodies; b++) {
             const ds_snapshot_body *body = &s->body[b];
             for (uint64_t i = 0; in_table(body) && i < 7 * body->count; i++) {
-                print_number(p, ds_snapshot_at(s, k, b)[i]);
+                ds_print_field(p, ds_snapshot_at(s, k, b)[i]);
             }
         }
         ds_print(p, "\n");

@@ -18,7 +18,6 @@ env_engine_libs += %D%/libfem.la $(fem_variants) %D%/libobstacle.la
 	%D%/laws/law.h \
 	%D%/laws/tet_plain.c \
 	%D%/laws/triangle_plain.c \
-	%D%/laws/vec3.h \
 	%D%/mesh.c \
 	%D%/mesh.h \
 	%D%/model.c \
