@@ -37,6 +37,14 @@ static inline int bench_has(const char *isa)
     return set >= 0 && set <= isa_widest();
 }
 
+/* bar = the derivatives of the mean squared difference of n numbers by a. */
+static inline void bench_mean_square_bar(size_t n, const double *a, const double *b, double *bar)
+{
+    for (size_t i = 0; i < n; i++) {
+        bar[i] = 2 * (a[i] - b[i]) / (double)n;
+    }
+}
+
 /* Seconds of processor time that a peer takes for the same work, measured now by bench/peers.py with the
  * Python of DS_PEER_PYTHON (python3); 0 where it is not installed there. `result`, where not NULL, gets the
  * number that the work computes, such as a mean loss; NaN where it computes none. */

@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 
 #include "bench/bench.h"
-#include "engines/rendering/render/image.h"
 #include "engines/rendering/render/softras.h"
 #include "tests/envs/engines/physics/fem/fem_scenes.h"
 
@@ -79,7 +78,7 @@ static void see_block_bar(void *self, uint64_t k, const fem_state *s, fem_state 
     block *b = self;
     if (b->seen) {
         block_draw(b, s->q);
-        image_mean_square_adjoint((size_t)IMAGE * IMAGE, b->image, b->dark, 1, b->image_bar);
+        bench_mean_square_bar((size_t)IMAGE * IMAGE, b->image, b->dark, b->image_bar);
         softras_adjoint(b->eye, b->image_bar, &(softras_bar){.p = bar->q});
     } else if (k == b->steps) {
         bar->q[1] = 1;
@@ -195,9 +194,8 @@ int main(int argc, char **argv)
             printf(
                 "{\"scene\": \"%s\", \"isa\": \"%s\", \"loss_s\": %.3f, \"gradient_s\": %.3f, "
                 "\"loss_ratio\": %.1f, \"gradient_ratio\": %.1f, \"goals_s\": [%g, %g], \"kept_MB\": %.0f}\n",
-                scenes[k].name, fem_episode_isa(s.episode), time[0], time[1], plain[0] / time[0],
-                plain[1] / time[1], scenes[k].goal[0], scenes[k].goal[1],
-                (double)fem_episode_bytes(s.episode) / 1e6);
+                scenes[k].name, sets[i], time[0], time[1], plain[0] / time[0], plain[1] / time[1],
+                scenes[k].goal[0], scenes[k].goal[1], (double)fem_episode_bytes(s.episode) / 1e6);
             fem_scene_close(&s);
         }
     }

@@ -107,7 +107,7 @@ static cost time_softras(const softras_options *o, const ball *b, clockid_t cloc
         double start = now_ms(clock);
         softras_draw(r, &c, b->p, b->color, image, NULL);
         best.draw = fmin(best.draw, now_ms(clock) - start);
-        image_mean_square_adjoint(pixels, image, image + pixels, 1, image + pixels);
+        bench_mean_square_bar(pixels, image, image + pixels, image + pixels);
         start = now_ms(clock);
         softras_adjoint(r, image + pixels,
                         &(softras_bar){.p = bar, .color = bar + 3 * (size_t)b->m.vertices});
