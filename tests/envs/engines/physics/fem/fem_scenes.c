@@ -6,6 +6,12 @@
 
 #include <diffsim/helper/random.h>
 
+/* The scalar oracle where `isa` names it. */
+static const fem_kernels *oracle(const char *isa)
+{
+    return isa != NULL && strcmp(isa, "plain") == 0 ? &fem_kernels_plain : NULL;
+}
+
 static void activate(void *self, uint64_t step, fem_activation *act)
 {
     fem_scene *s = self;
@@ -116,7 +122,7 @@ static int open_moving(fem_scene *s, const fem_options *o, double (*phases)(size
                                                        .scale = scale,
                                                        .dt = o->dt,
                                                        .steps = o->steps,
-                                                       .isa = o->isa});
+                                                       .isa = o->kernels ? NULL : o->isa});
     if (!s->net) {
         fem_scene_close(s);
         return 0;
@@ -130,7 +136,7 @@ static int open_moving(fem_scene *s, const fem_options *o, double (*phases)(size
 
 int fem_scene_gear(fem_scene *s, uint64_t steps, const char *isa)
 {
-    const fem_options o = {.dt = 1.0 / 1920, .steps = steps, .isa = isa};
+    const fem_options o = {.dt = 1.0 / 1920, .steps = steps, .isa = isa, .kernels = oracle(isa)};
     fem_mesh mesh;
     *s = (fem_scene){.target = {2, 2, 0}};
     fem_mesh_gear(&mesh);
@@ -144,7 +150,7 @@ int fem_scene_gear(fem_scene *s, uint64_t steps, const char *isa)
 
 int fem_scene_walker(fem_scene *s, uint64_t steps, const char *isa)
 {
-    const fem_options o = {.dt = 1.0 / 1920, .steps = steps, .isa = isa};
+    const fem_options o = {.dt = 1.0 / 1920, .steps = steps, .isa = isa, .kernels = oracle(isa)};
     fem_mesh mesh;
     *s = (fem_scene){.target = {2, 1, 0}};
     fem_mesh_walker(&mesh);
@@ -158,7 +164,8 @@ int fem_scene_walker(fem_scene *s, uint64_t steps, const char *isa)
 
 int fem_scene_beam(fem_scene *s, uint64_t steps, const char *isa, double mu, double lambda)
 {
-    const fem_options o = {.dt = 1.0 / 1920, .steps = steps, .isa = isa, .want = FEM_WANT_MATERIAL};
+    const fem_options o = {
+        .dt = 1.0 / 1920, .steps = steps, .isa = isa, .kernels = oracle(isa), .want = FEM_WANT_MATERIAL};
     fem_mesh mesh;
     *s = (fem_scene){.target = {0, 0, 0}};
     fem_mesh_beam(&mesh);
@@ -176,7 +183,8 @@ int fem_scene_beam(fem_scene *s, uint64_t steps, const char *isa, double mu, dou
 
 int fem_scene_ball(fem_scene *s, uint64_t steps, const char *isa)
 {
-    const fem_options o = {.dt = 1.0 / 1920, .steps = steps, .isa = isa, .want = FEM_WANT_MATERIAL};
+    const fem_options o = {
+        .dt = 1.0 / 1920, .steps = steps, .isa = isa, .kernels = oracle(isa), .want = FEM_WANT_MATERIAL};
     fem_mesh mesh;
     *s = (fem_scene){.target = {1, 1, 0}};
     fem_mesh_ball(&mesh);
@@ -292,13 +300,12 @@ static void build(fem_model *m, int contact)
 
 int everything_open(everything *s, int contact, const char *isa, size_t memory_bytes)
 {
-    const int plain = isa != NULL && strcmp(isa, "plain") == 0;
     const fem_options o = {.dt = 1e-3,
                            .steps = EVERYTHING_STEPS,
                            .want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION,
                            .memory_bytes = memory_bytes,
                            .isa = isa,
-                           .kernels = plain ? &fem_kernels_plain : NULL};
+                           .kernels = oracle(isa)};
     double phase[4];
     *s = (everything){.frames = {0, EVERYTHING_STEPS / 3, EVERYTHING_STEPS}};
     build(&s->model, contact);
@@ -314,7 +321,7 @@ int everything_open(everything *s, int contact, const char *isa, size_t memory_b
                                                        .scale = 0.2,
                                                        .dt = o.dt,
                                                        .steps = o.steps,
-                                                       .isa = plain ? NULL : isa});
+                                                       .isa = o.kernels ? NULL : isa});
     assert_non_null(s->net);
     ds_memory_each(&s->room, control_weights(s->net),
                    (double **const[]){&s->weights, &s->bar, &s->weights_dot, NULL});
