@@ -722,11 +722,12 @@ static ds_status step(ds_environment *e, rows *q)
 }
 
 /* In every lane the steps of an episode give the loss of the evaluation with all its actions. */
-static void test_steps(void **state)
+/* The environment holds max_lanes episodes in one instance. */
+static void play_lanes(const char *id, uint32_t max_lanes)
 {
     for (uint32_t isolation = DS_ISOLATE_PROCESS; isolation <= DS_ISOLATE_NONE; isolation++) {
         static rows q;
-        ds_environment *e = must_open("pendulum", NULL, isolation);
+        ds_environment *e = must_open(id, NULL, isolation);
         ds_environment_box box = box_of(e);
         ds_steps_info info = {.struct_size = sizeof info};
         assert_int_equal(box.stepwise, 1);
@@ -734,7 +735,7 @@ static void test_steps(void **state)
         assert_int_equal(ds_environment_episodes(e, &info), DS_E_ARG);
         info.struct_size = sizeof info;
         assert_int_equal(ds_environment_episodes(e, &info), DS_OK);
-        assert_true(info.max_lanes == 1 && ds_environment_lanes(e) >= LANES);
+        assert_true(info.max_lanes == max_lanes && ds_environment_lanes(e) >= LANES);
         assert_true(info.horizon * info.n_act == box.n && info.n_obs <= OBS && info.n_act <= ACT);
         double *x = calloc(LANES * box.n, sizeof *x), loss;
         prepare_rows(&q, LANES);
@@ -765,6 +766,12 @@ static void test_steps(void **state)
         free(x);
         ds_environment_close(e);
     }
+}
+
+static void test_steps(void **state)
+{
+    play_lanes("pendulum", 64);
+    play_lanes("pusher1d", 1);
 }
 
 static void test_steps_refused(void **state)
