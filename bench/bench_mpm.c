@@ -57,8 +57,8 @@ static void fail(const char *what)
 static void open_episode(mpm_episode *e, const run *how)
 {
     static mpm_scene scene;
-    static const mpm_pose start = {
-        {0.5, 0.11, 0.5}, {0.0, 0.0, 0.0, 1.0}, 0.0}; /* in contact from the start */
+    static const mpm_pose start = {.position = {0.5, 0.11, 0.5}, /* in contact from the start */
+                                   .rotation = {0.0, 0.0, 0.0, 1.0}};
     scene = mpm_task_at(TORUS).task->scene;
     mpm_episode_spec spec = {.scene = &scene,
                              .domain = mpm_domain_make(MPM_PRESET_FULL),

@@ -37,6 +37,7 @@ static cameras cameras_of(cameras_renderer renderer, softras_mode mode, cameras_
         .texture = skin ? picture() : NULL,
         .mode = mode,
         .renderer = renderer,
+        .lighting = {.light = {0, 1, 0}, .ambient = 0.5, .diffuse = 0.5, .shine = 20},
         .shading = shading,
         .size = SIZE,
         .sigma_scale = 1,
