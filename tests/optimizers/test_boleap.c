@@ -95,7 +95,8 @@ static void test_sphere_in_one_leap(void **state)
             fake_free(&r);
         }
     }
-    print_message("# sphere, one leap, sigma1 0.3: %.5f of the first loss, sigma1 1: %.5f\n", mean[0], mean[1]);
+    print_message("# sphere, one leap, sigma1 0.3: %.5f of the first loss, sigma1 1: %.5f\n", mean[0],
+                  mean[1]);
     assert_true(mean[0] < 0.005 && mean[1] < 0.01);
 }
 
