@@ -248,7 +248,8 @@ void scene_params_override(scene_params *p, ds_param_reader *in)
         if (in->status != DS_OK) {
             break;
         }
-        if (is_list   ? v.count != usual.count || memcmp(v.list, usual.list, v.count * sizeof *v.list) != 0
+        if (is_list ? v.count != usual.count ||
+                          (v.count > 0 && memcmp(v.list, usual.list, v.count * sizeof *v.list) != 0)
             : is_text ? strcmp(v.text, usual.text) != 0
                       : v.number < usual.number || v.number > usual.number) {
             p->value[i] = v;
