@@ -724,6 +724,14 @@ has "drape.ini: a scene of cloth" "and opened with its environment"
 printf "[scene]\ninclude = %s\n" "$scenes/beam.ini" > more.ini
 "$dshost" scene more.ini --set env.duration=0.05 > out 2> err && grep -q "more.ini: a scene of soft" out
 result $? "also through what it includes"
+sed '/^file = plate.obj/a cells = 30' new/stamp.ini > new/fine.ini
+good "a tool may have the key cells, as soft bodies" scene new/fine.ini --set env.preset=small --set env.steps=5
+has "new/fine.ini: a scene of particles" "it does not make the scene one of soft bodies"
+printf "[scene]\ninclude = %s\nsubsteps = 1\n" "$scenes/finger.ini" > hasty.ini
+run "$dshost" scene hasty.ini
+[ "$status" -eq 5 ] && grep -qF "hasty.ini: the episode at the start fails: diverged: not finite any more" err
+result $? "an episode that explodes from the start says so"
+has "variables 4: spine.youngs_modulus, weights 3" "variables without a group have their names"
 bad 2 "name the scene file" scene
 bad 2 "ends with .png" scene new/mine.ini -o mine.gif
 bad 2 "--camera 1,2,3,4: expected AZIMUTH,ELEVATION" scene new/mine.ini -o mine.png --camera 1,2,3,4

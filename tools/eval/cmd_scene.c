@@ -56,7 +56,7 @@ static const char *const shape_names[] = {
 /* ---- the environment ---- */
 
 /* Sections and keys of the environments whose files are not the usual ones. What both have marks soft: the
- * sections of cloth decide first. */
+ * sections of cloth decide first. Tools, which only particles have, have some of the keys, too. */
 static const char *const of_cloth[] = {"[cloth", "[recording", "[pan", "[anchor", NULL};
 static const char *const of_soft[] = {"[region",  "[hold",   "[drive",   "[force",    "[ground",
                                       "[muscle",  "[marker", "[control", "[obstacle", "substeps",
@@ -93,12 +93,13 @@ static int env_of(const char *path, int includes)
     FILE *in = fopen(path, "rb");
     char *line = NULL;
     size_t room = 0;
-    int env = PARTICLES;
+    int env = PARTICLES, tool = 0;
     while (in != NULL && env != CLOTH && getline(&line, &room, in) > 0) {
         const char *at = line + strspn(line, " \t\xEF\xBB\xBF");
+        tool = at[0] == '[' ? begins_with(at, (const char *const[]){"[tool", NULL}) : tool;
         if (begins_with(at, of_cloth)) {
             env = CLOTH;
-        } else if (begins_with(at, of_soft)) {
+        } else if (!tool && begins_with(at, of_soft)) {
             env = SOFT;
         } else if (begins_with(at, (const char *const[]){"include", NULL}) && strchr(at, '=') != NULL &&
                    includes < MOST_INCLUDES) {
@@ -187,6 +188,7 @@ static int look(findings *f, ds_pool *pool, ds_error *e)
     if (f->scene != NULL) {
         f->scene->kept = 1;
     }
+    rc = f->failed ? 0 : rc; /* the failure of the episode says more */
     ds_scene_source_close(&source);
     return rc;
 }
@@ -294,7 +296,7 @@ static void print_body(const ds_snapshot_body *b)
     printf("\n");
 }
 
-/* How many variables each group has, in their order. */
+/* How many variables each group has, and the names of those without a group, in their order. */
 static void print_groups(const findings *f)
 {
     const char *between = ":";
@@ -308,6 +310,11 @@ static void print_groups(const findings *f)
         if (group[0] != '\0') {
             printf("%s %s %" PRIu64, between, group, k - i);
             between = ",";
+        } else if (f->variables[i].name[0] != '\0') {
+            for (uint64_t j = i; j < k; j++) {
+                printf("%s %s", between, f->variables[j].name);
+                between = ",";
+            }
         }
     }
     printf("\n");
