@@ -57,6 +57,9 @@ wrong "" "section [target] is missing" '/^\[target/,/^variant/d'
 wrong "$(line ^file)" "tours.targets cannot be read" 's/^file.*/file = tours.targets/'
 wrong "$(line ^variant)" "variant = 7 is out of range" 's/^variant.*/variant = 7/'
 wrong "$(line ^speed)" "expected KEY = VALUE" 's/^speed.*/speed/'
+wrong "$(line ^speed)" "the tool moves at a speed of 0" 's/^speed.*/speed = 0/'
+wrong "$(line ^position)" "the tool begins at 1.5 along y, outside its bounds" 's/^position.*/position = 0.5 1.5 0.5/'
+wrong "$(line ^segments)" "steps = 0 is out of range: use a value from 1 to 1000" 's/^segments.*/steps = 0/'
 wrong "$(line ^speed)" "key 'friction' again" 's/^speed.*/friction = 1/'
 wrong "$(line ^speed)" "line of more than 190 bytes" "s/^speed.*/speed = $(printf '%0200d' 1)/"
 wrong "$(line ^.actions)" "section [body slab] again" 's/^\[actions/[body slab/'
@@ -727,6 +730,11 @@ result $? "also through what it includes"
 sed '/^file = plate.obj/a cells = 30' new/stamp.ini > new/fine.ini
 good "a tool may have the key cells, as soft bodies" scene new/fine.ini --set env.preset=small --set env.steps=5
 has "new/fine.ini: a scene of particles" "it does not make the scene one of soft bodies"
+sed '/^ground_friction/d; s/^youngs_modulus.*/youngs_modulus = 1e7/' new/mine.ini > hard.ini
+cp new/*.targets . 2> /dev/null
+run "$dshost" scene hard.ini --set env.preset=small --set env.steps=5
+grep -q "warning: particles: sound in material .* passes .* cells in a substep" err
+result $? "a material that is too stiff for the time steps"
 printf "[scene]\ninclude = %s\nsubsteps = 1\n" "$scenes/finger.ini" > hasty.ini
 run "$dshost" scene hasty.ini
 [ "$status" -eq 5 ] && grep -qF "hasty.ini: the episode at the start fails: diverged: not finite any more" err

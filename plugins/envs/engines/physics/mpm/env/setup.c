@@ -710,6 +710,28 @@ static void read_tool_size(reader *r, const scene_section *s, uint32_t of, mpm_t
     }
 }
 
+/* A tool that moves must do so, from a place in its bounds. */
+static void check_motion(reader *r, const scene_section *s, const mpm_tool *tool)
+{
+    double fastest = 0.0;
+    for (uint32_t i = 0; i < tool->action_dim; i++) {
+        fastest = fmax(fastest, tool->scale[i]);
+    }
+    if (fastest == 0.0) {
+        scene_fail(r->f, s, "speed", "the tool moves at a speed of 0: give a speed, or move = none");
+    }
+    for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
+        const double at = tool->start.position[d], low = tool->lower[d],
+                     high = scene_has(r->f, s, "upper") ? tool->upper[d] : fmin(tool->upper[d], r->size[d]);
+        if (!(at >= low && at <= high)) {
+            scene_fail(
+                r->f, s, "position",
+                "the tool begins at %.4g along %c, outside its bounds %.4g to %.4g (keys lower, upper)", at,
+                "xyz"[d], low, high);
+        }
+    }
+}
+
 static void read_tool(reader *r, const scene_section *s)
 {
     scene_file *f = r->f;
@@ -755,6 +777,7 @@ static void read_tool(reader *r, const scene_section *s)
     }
     if (tool->action_dim > 0 && scene_needs(f, s, "speed")) {
         scene_numbers(f, s, "speed", tool->action_dim, true, 0.0, most_size, tool->scale);
+        check_motion(r, s, tool);
     }
 }
 
@@ -1001,6 +1024,13 @@ static void read_region_term(reader *r, const scene_section *s, mpm_term *t)
     if (scene_needs(r->f, s, "position")) {
         scene_numbers(r->f, s, "position", 3, false, -most_size, most_size, region->start.position);
     }
+    for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
+        const double at = region->start.position[d];
+        if (!(at >= 0.0 && at <= r->size[d])) {
+            scene_fail(r->f, s, "position", "the region is at %.4g along %c, the grid from 0 to %.4g", at,
+                       "xyz"[d], r -> size[d]);
+        }
+    }
     read_rotation(r, s, NULL, region->start.rotation, &turned);
 }
 
@@ -1075,6 +1105,29 @@ static void read_grid(reader *r)
     }
 }
 
+/* Explicit steps explode where sound passes more than a cell in one (Courant, Friedrichs, Lewy). */
+static void check_steps(const reader *r)
+{
+    const mpm_task *task = &r->setup->task;
+    const mpm_domain domain = task->domain ? *task->domain : mpm_domain_make(MPM_PRESET_FULL);
+    for (uint32_t i = 0; i < r->n_materials; i++) {
+        const mpm_matter *m = &r->materials[i].matter;
+        const double nu = m->poisson_ratio,
+                     modulus = m->law == MPM_PLASTICINE
+                                   ? m->youngs_modulus * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
+                                   : m->modulus,
+                     cells = sqrt(modulus / m->density) * domain.dt / domain.dx;
+        if (cells > 1.0) {
+            ds_host_say(
+                r->host, DS_LOG_WARNING,
+                "sound in material %s passes %.3g cells in a substep, which becomes unstable above 1: %s",
+                r->materials[i].name, cells,
+                task->domain ? "shorten dt of [grid], or make the material softer or denser"
+                             : "make the material softer or denser");
+        }
+    }
+}
+
 static void read_general(reader *r)
 {
     scene_file *f = r->f;
@@ -1103,7 +1156,7 @@ static void read_general(reader *r)
             scene_fail(f, s, "softness", "as a variable softness must stay above 0");
         }
     }
-    c->steps = scene_whole(f, actions, "steps", 0, 1000, 0);
+    c->steps = scene_whole(f, actions, "steps", 1, 1000, 0);
     c->segments = scene_whole(f, actions, "segments", 1, 1000, 5);
     r->setup->task.motion = scene_choice(f, actions, "motion", motion_names, MPM_MOTION_PIECES);
     r->setup->task.velocity = scene_choice(f, actions, "control", control_names, 0) == 1;
@@ -1148,6 +1201,7 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
     }
     if (!scene_failed(file)) {
         check_tools(&r);
+        check_steps(&r);
     }
     if (!scene_failed(file)) {
         read_terms(&r);
