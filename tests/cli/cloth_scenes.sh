@@ -310,6 +310,7 @@ odd() {
 }
 odd "own.ini:4: the material of a cloth needs law = membrane" 's/^law.*/law = solid/'
 odd "own.ini:13: a body begins 0.07 m inside [obstacle ball], at 0 0.5 0" 's/^position.*/position = 0 0.45 0/'
+odd "own.ini:13: a body begins 0.1 m below the ground, at 0 0.5 0" 's/^\[obstacle.*/[ground]/; s/^position.*/height = 0.6/; /^radius/d; 14d'
 odd "own.ini:11: size cannot be a variable: give a number (variables can be: gravity and wind of [scene]" 's/^shape = mesh/size = variable 1..2 1..2/; /^file = tri/d'
 odd "[sheet] needs the key 'material': the scene has several" 's/^\[material\]/[material a]\nlaw = membrane\n[material b]/'
 odd "random belongs to velocities" 's/^position.*/position = variable 0..1 random 0.1/'

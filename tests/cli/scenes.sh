@@ -408,6 +408,7 @@ soft '^.hold' "none of the 132 vertices of [body finger] is in this part" 's/^bo
 soft '^box = 1' "box is LOWER UPPER, three numbers each: 1 is above -1" 's/^box = -1 0.1499 -1 1/box = 1 0.1499 -1 -1/'
 soft '^.obstacle' "a body begins 0.00" 's/^radius = .*/radius = 0.03/'
 soft '^.muscle tip' "this muscle has no elements" 's/^box = -1 0 -1 1 0.08 1/box = -1 0 -1 1 0.01 1/'
+soft '^phases' "phases needs at least one number" 's/^weights.*/&\nphases =/'
 soft '^weights' "weights are variables" 's/^weights.*/weights = 1/'
 soft '^.control' "[control] has the key 'sectors' or sections [muscle NAME]: give one of them" 's/^weights/sectors = 4\nweights/'
 soft '^.target' "[target finger] needs one of: shift, center" '/^shift/d'

@@ -121,6 +121,15 @@ static void read_ground(setup_reader *r)
         r, s, "height", "m",
         (body_place){offsetof(fem_model, ground.height), offsetof(fem_variation, offset), .scale = 1},
         -setup_most_size, setup_most_size, 0);
+    const fem_model *m = &r->soft->model;
+    for (size_t i = 0; i < m->particles && !r->setup->memory.failed && !scene_failed(r->f); i++) {
+        const double *at = m->q + 3 * i;
+        if (at[1] < g->height && !m->fixed[i]) {
+            scene_fail(r->f, s, NULL,
+                       "a body begins %.3g m below the ground, at %.3g %.3g %.3g: raise it, or lower height",
+                       g->height - at[1], at[0], at[1], at[2]);
+        }
+    }
 }
 
 /* A constant of the next obstacle: member `model` of fem_obstacle and `variation` of fem_obstacle_bar. */
@@ -341,6 +350,9 @@ static void read_control(setup_reader *r)
         divide_sectors(r, b, sectors, group);
     }
     const uint32_t groups = by_sectors ? sectors : divide_muscles(r, triangles, elements, group, &idle);
+    if (phases == 0 && scene_has(r->f, s, "phases")) {
+        scene_fail(r->f, s, "phases", "phases needs at least one number, in rad");
+    }
     phases = phases > 0 ? phases : 1;
     if (scene_failed(r->f)) {
         return;
