@@ -150,10 +150,24 @@ static void draw_ball(ds_pixel *pixels, const ds_view *v, const ds_ball *b)
     }
 }
 
+/* Is the side seen to which the normals do not point? A smooth normal alone does not tell: at a sharp edge it
+ * may point away from a triangle that is seen from its front. */
+static int from_behind(const ds_view *v, const ds_triangle *t)
+{
+    vec3 a = ds_view_to(v, t->p[0]);
+    vec3 face = v3_cross(v3_sub(ds_view_to(v, t->p[1]), a), v3_sub(ds_view_to(v, t->p[2]), a));
+    vec3 n = v3_add(t->n[0], v3_add(t->n[1], t->n[2]));
+    vec3 ray = v->parallel ? v3(0, 0, 1) : a;
+    return v3_dot(face, ray) *
+               v3_dot(face, v3(v3_dot(n, v->right), v3_dot(n, v->up), v3_dot(n, v->forward))) >
+           0;
+}
+
 static void draw_triangle(ds_pixel *pixels, const ds_view *v, const ds_triangle *t)
 {
     float x[3], y[3], w[3];
     vec3 n[3];
+    int behind = from_behind(v, t);
     for (int k = 0; k < 3; k++) {
         vec3 p = ds_view_to(v, t->p[k]);
         if (p.z < NEAR) {
@@ -196,9 +210,8 @@ static void draw_triangle(ds_pixel *pixels, const ds_view *v, const ds_triangle 
                 b2 *= w[2] * z;
             }
             vec3 m = v3_unit(v3_add(v3_add(v3_scale(n[0], b0), v3_scale(n[1], b1)), v3_scale(n[2], b2)));
-            vec3 ray = v->parallel ? v3(0, 0, 1) : v3((px - v->cx) / v->focal, (v->cy - py) / v->focal, 1);
             /* Both sides of a sheet are lit. */
-            set_pixel(&row[i], z, v3_dot(m, ray) > 0 ? v3_scale(m, -1) : m, t->surface);
+            set_pixel(&row[i], z, behind ? v3_scale(m, -1) : m, t->surface);
         }
     }
 }

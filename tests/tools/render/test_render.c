@@ -10,6 +10,7 @@
 #include "render/picture.h"
 #include "render/render.h"
 #include "render/render_flat.h"
+#include "render/render_internal.h"
 #include "snapshot/snapshot.h"
 #include "synthetic_scene.h"
 #include "temporary.h"
@@ -651,6 +652,43 @@ static void test_errors(void **state)
     temporary_close(&t);
 }
 
-RUN_TESTS(test_convergence, test_scale, test_clear, test_best, test_traces, test_traces_in_the_round,
-          test_projection, test_pairs, test_long_captions, test_hard_scenes, test_render_depends_on_frame,
-          test_best_x, test_bar_names, test_errors)
+/* A triangle that is seen from its front keeps its normals, also where they point away at a sharp edge; they
+ * are turned over where its back is seen. */
+static void test_sides(void **state)
+{
+    (void)state;
+    const ds_view v = {.eye = {0, 0, -4},
+                       .right = {1, 0, 0},
+                       .up = {0, 1, 0},
+                       .forward = {0, 0, 1},
+                       .focal = 4,
+                       .cx = 4,
+                       .cy = 4,
+                       .parallel = 1,
+                       .width = 8,
+                       .height = 8};
+    ds_triangle t = {.p = {{-1, -1, 0}, {1, -1, 0}, {0, 1, 0}},
+                     .n = {{0, 0, -1}, {0, 0, -1}, {0, 0.9F, 0.436F}},
+                     .surface = 0};
+    const ds_geometry g = {.triangle = &t, .triangles = 1};
+    for (int back = 0; back < 2; back++) {
+        ds_pixel pixels[64];
+        int seen = 0;
+        ds_raster_clear(pixels, &v);
+        ds_raster_geometry(pixels, &v, &g);
+        for (int i = 0; i < 64; i++) {
+            if (isfinite(pixels[i].z)) {
+                assert_true(pixels[i].n[1] > 0);
+                seen++;
+            }
+        }
+        assert_true(seen > 10);
+        for (int k = 0; k < 3; k++) {
+            t.n[k] = (vec3){-t.n[k].x, -t.n[k].y, -t.n[k].z};
+        }
+    }
+}
+
+RUN_TESTS(test_sides, test_convergence, test_scale, test_clear, test_best, test_traces,
+          test_traces_in_the_round, test_projection, test_pairs, test_long_captions, test_hard_scenes,
+          test_render_depends_on_frame, test_best_x, test_bar_names, test_errors)
