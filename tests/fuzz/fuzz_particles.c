@@ -20,6 +20,11 @@ static void DS_CALL take_error(const ds_host *host, ds_status status, const char
     l->lines++;
 }
 
+static void DS_CALL take_line(const ds_host *host, uint32_t level, const char *line)
+{
+    (void)host, (void)level, (void)line;
+}
+
 static ds_status DS_CALL no_resource(const ds_host *host, const char *name, char *out, uint64_t room,
                                      uint64_t *length)
 {
@@ -55,7 +60,9 @@ static void check_task(const mpm_task *task)
 
 int fuzz_particles(const uint8_t *data, size_t size)
 {
-    listener l = {.host = {.struct_size = sizeof(ds_host), .error = take_error, .resource = no_resource}};
+    listener l = {
+        .host = {
+            .struct_size = sizeof(ds_host), .error = take_error, .log = take_line, .resource = no_resource}};
     mpm_setup *setup = calloc(1, sizeof *setup);
     FUZZ_REQUIRE(setup != NULL);
     const ds_status status =
