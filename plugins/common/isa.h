@@ -30,6 +30,25 @@ enum { ISA_PLAIN = 0, ISA_BASELINE = 1, ISA_AVX2 = 2, ISA_AVX512 = 3 };
 #define ISA_TEXT(isa) #isa
 #define ISA_NAME(isa) ISA_TEXT(isa)
 
+/* The end of a file that is compiled for each instruction set, with its name as LANES_ISA:
+ *     ISA_DEFINE(rod_lanes) = {ISA_NAME(LANES_ISA), ...};
+ * With ISA_FINDS, as for the baseline, it also defines rod_lanes_find(): the variant for this machine. */
+#define ISA_DEFINE(type)                                                                                     \
+    ISA_FIND(type)                                                                                           \
+    extern const type ISA_VARIANT(type, LANES_ISA);                                                          \
+    const type ISA_VARIANT(type, LANES_ISA)
+#ifdef ISA_FINDS
+#define ISA_FIND(type)                                                                                       \
+    extern const type type##_baseline, type##_avx2, type##_avx512;                                           \
+    const type *type##_find(void)                                                                            \
+    {                                                                                                        \
+        static const type *const variant[] = ISA_VARIANTS(type, NULL);                                       \
+        return variant[isa_choose(NULL)];                                                                    \
+    }
+#else
+#define ISA_FIND(type)
+#endif
+
 static inline int isa_widest(void)
 {
 #ifdef ISA_X86

@@ -5,9 +5,9 @@ noinst_LTLIBRARIES += $(env_engine_libs)
 if X86_VARIANTS
 isa_select = -DISA_X86=1
 endif
-# Kernels for episodes side by side (engines/kit/lanes.h).
+# Kernels for episodes side by side (engines/kit/lanes.h). The baseline also chooses among the variants.
 lanes_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi
-lanes_baseline = $(lanes_cflags) -DLANES_ISA=baseline -DVECTOR_LANES=2
+lanes_baseline = $(lanes_cflags) -DLANES_ISA=baseline -DVECTOR_LANES=2 -DISA_FINDS $(isa_select)
 lanes_avx2 = $(lanes_cflags) -mavx2 -DLANES_ISA=avx2 -DVECTOR_LANES=4
 lanes_avx512 = $(lanes_cflags) $(AVX512_CFLAGS) -mno-fma -DLANES_ISA=avx512 -DVECTOR_LANES=8
 env_engine_libs = %D%/engines/kit/libkit.la %D%/engines/functions/libfunctions.la \

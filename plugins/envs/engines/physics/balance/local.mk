@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A pole on a cart, as CartPole-v1; kernels for many of them side by side.
 env_engine_libs += %D%/libbalance.la $(balance_variants)
-%C%_libbalance_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libbalance_la_LIBADD = $(balance_variants)
-%C%_libbalance_la_SOURCES = %D%/balance.h %D%/select.c $(balance_kernel_headers)
+%C%_libbalance_la_SOURCES = %D%/balance.h $(balance_kernel_headers)
 balance_kernel_headers = %D%/balance_step.h
 
 balance_variants = %D%/libbaseline.la

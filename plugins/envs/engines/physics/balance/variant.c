@@ -26,5 +26,4 @@ static void simulate(uint64_t steps, const double *const *action, const double *
     vec_store(lived, count);
 }
 
-extern const balance_lanes ISA_VARIANT(balance_lanes, LANES_ISA);
-const balance_lanes ISA_VARIANT(balance_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate};
+ISA_DEFINE(balance_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate};

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Balls that push each other; kernels for many tables side by side.
 env_engine_libs += %D%/libbilliards.la $(billiards_variants)
-%C%_libbilliards_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libbilliards_la_LIBADD = $(billiards_variants)
-%C%_libbilliards_la_SOURCES = %D%/billiards.h %D%/billiards.c %D%/select.c $(billiards_kernel_headers)
+%C%_libbilliards_la_SOURCES = %D%/billiards.h %D%/billiards.c $(billiards_kernel_headers)
 billiards_kernel_headers = %D%/billiards_step.h
 
 billiards_variants = %D%/libbaseline.la

@@ -77,5 +77,4 @@ static void simulate(const billiards *b, uint64_t steps, int derivatives, int pu
     }
 }
 
-extern const billiards_lanes ISA_VARIANT(billiards_lanes, LANES_ISA);
-const billiards_lanes ISA_VARIANT(billiards_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate};
+ISA_DEFINE(billiards_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate};

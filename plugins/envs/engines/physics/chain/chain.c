@@ -300,15 +300,12 @@ void chain_adjoint(chain *c, chain_state *bar, double *u_bar)
 
 /* ---- lanes ---- */
 
-extern const chain_lanes chain_lanes_baseline, chain_lanes_avx2, chain_lanes_avx512;
-
 static void open_lanes(chain *c, ds_memory *m, uint64_t steps)
 {
-    static const chain_lanes *const variant[] = ISA_VARIANTS(chain_lanes, NULL);
     if (c->law.p.hybrid != NULL || c->stages > 1 || steps > LANES_STEPS) {
         return;
     }
-    c->lanes = variant[isa_choose(NULL)];
+    c->lanes = chain_lanes_find();
     c->lanes_tape = lanes_memory(m, (steps + 1) * (uint64_t)RECORD(c->law.p.links), c->lanes->width);
 }
 

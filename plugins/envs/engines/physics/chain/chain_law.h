@@ -68,4 +68,7 @@ typedef struct chain_lanes {
                     double *const *grad);
 } chain_lanes;
 
+/* The kernels of this machine. */
+const chain_lanes *chain_lanes_find(void);
+
 #endif

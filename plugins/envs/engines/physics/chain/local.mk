@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A planar chain of links on a cart; kernels for many of them side by side.
 env_engine_libs += %D%/libchain.la $(chain_variants)
-%C%_libchain_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libchain_la_LIBADD = $(chain_variants)
 %C%_libchain_la_SOURCES = %D%/chain.h %D%/chain.c $(chain_kernel_headers)
 chain_kernel_headers = %D%/chain_law.h %D%/chain_step.h

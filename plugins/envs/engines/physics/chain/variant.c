@@ -158,6 +158,4 @@ static void adjoint_lanes(const chain_law *law, const chain_table *t, const doub
     FOR_LINKS(reverse, &own, t, (const vec *)tape, bar, grad);
 }
 
-extern const chain_lanes ISA_VARIANT(chain_lanes, LANES_ISA);
-const chain_lanes ISA_VARIANT(chain_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), WIDTH, simulate_lanes,
-                                                         adjoint_lanes};
+ISA_DEFINE(chain_lanes) = {ISA_NAME(LANES_ISA), WIDTH, simulate_lanes, adjoint_lanes};

@@ -197,8 +197,6 @@ void ball_simulate(ball *b, const double *angle, const double state[4], uint64_t
 
 enum { LANES_STEPS = 4096 }; /* longer episodes have no lanes: their events would take too much memory */
 
-extern const ball_lanes ball_lanes_baseline, ball_lanes_avx2, ball_lanes_avx512;
-
 static void impact_of_lane(ball *b, uint64_t t, double q[2], double v[2])
 {
     ball_step(b, &b->course, t, q, v);
@@ -263,13 +261,12 @@ static ball *make_ball(ds_memory *m, const ball_params *p, uint64_t n, const sha
 
 ball *ball_create(ds_memory *m, const ball_params *p, uint64_t n, const shape_box *boxes, uint64_t steps)
 {
-    static const ball_lanes *const variant[] = ISA_VARIANTS(ball_lanes, NULL);
     ball *b = make_ball(m, p, n, boxes, steps);
     if (b == NULL || b->p.hybrid != NULL || p->soft.kernel != SOFTNESS_NONE || p->soft.at_distance ||
         steps > LANES_STEPS) {
         return b;
     }
-    const ball_lanes *lanes = variant[isa_choose(NULL)];
+    const ball_lanes *lanes = ball_lanes_find();
     b->turn = lanes_memory(m, 2 * n, lanes->width);
     for (uint64_t k = 0; k < lanes->width; k++) {
         b->lane[k] = make_ball(m, p, n, boxes, steps);

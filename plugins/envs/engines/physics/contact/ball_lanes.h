@@ -30,4 +30,7 @@ typedef struct ball_lanes {
                      double *state);
 } ball_lanes;
 
+/* The kernels of this machine. */
+const ball_lanes *ball_lanes_find(void);
+
 #endif

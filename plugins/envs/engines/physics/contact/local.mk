@@ -2,7 +2,6 @@
 # Rigid bodies: a ball among boxes and walls in the plane (linear complementarity, impact, episode), or over a floor;
 # kernels for many of them side by side.
 env_engine_libs += %D%/libcontact.la $(contact_variants)
-%C%_libcontact_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libcontact_la_LIBADD = $(contact_variants) plugins/envs/engines/physics/smoothing/libdistance.la
 %C%_libcontact_la_SOURCES = $(contact_kernel_headers) \
 	%D%/ball.c \

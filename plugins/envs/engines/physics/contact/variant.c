@@ -123,5 +123,4 @@ static void simulate(const ball_course *course, const double *turn, ball *const 
     vec_store(state + 3 * n, s.v);
 }
 
-extern const ball_lanes ISA_VARIANT(ball_lanes, LANES_ISA);
-const ball_lanes ISA_VARIANT(ball_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate};
+ISA_DEFINE(ball_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate};

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A ball and a paddle; kernels for many of them side by side.
 env_engine_libs += %D%/libpaddle.la $(paddle_variants)
-%C%_libpaddle_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libpaddle_la_LIBADD = $(paddle_variants)
-%C%_libpaddle_la_SOURCES = %D%/paddle.h %D%/select.c $(paddle_kernel_headers)
+%C%_libpaddle_la_SOURCES = %D%/paddle.h $(paddle_kernel_headers)
 paddle_kernel_headers = %D%/paddle_step.h
 
 paddle_variants = %D%/libbaseline.la

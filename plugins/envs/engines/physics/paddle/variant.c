@@ -116,6 +116,4 @@ static void adjoint(const paddle_law *l, const paddle_cost *c, const double *con
     }
 }
 
-extern const paddle_lanes ISA_VARIANT(paddle_lanes, LANES_ISA);
-const paddle_lanes ISA_VARIANT(paddle_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate,
-                                                           adjoint};
+ISA_DEFINE(paddle_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate, adjoint};

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A particle against planes with penalty (compliant) contact; kernels for many of them side by side.
 env_engine_libs += %D%/libpenalty.la $(penalty_variants)
-%C%_libpenalty_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libpenalty_la_LIBADD = $(penalty_variants) plugins/envs/engines/physics/smoothing/libdistance.la
 %C%_libpenalty_la_SOURCES = %D%/penalty.h %D%/penalty.c $(penalty_kernel_headers)
 penalty_kernel_headers = %D%/penalty_law.h

@@ -247,18 +247,15 @@ void penalty_adjoint(const penalty *s, double x_bar[3], double v_bar[3])
 
 enum { LANES_STEPS = 1024 }; /* longer episodes have no lanes: their records would take too much memory */
 
-extern const penalty_lanes penalty_lanes_baseline, penalty_lanes_avx2, penalty_lanes_avx512;
-
 static void open_lanes(penalty *s, ds_memory *m, uint64_t steps)
 {
-    static const penalty_lanes *const variant[] = ISA_VARIANTS(penalty_lanes, NULL);
     if (s->p.hybrid != NULL || s->p.soft.kernel != SOFTNESS_NONE || s->p.soft.at_distance ||
         steps > LANES_STEPS) {
         return;
     }
-    const uint64_t width = variant[isa_choose(NULL)]->width;
-    s->lanes_record = lanes_memory(m, steps * width * PENALTY_RECORD, width);
-    s->lanes = variant[isa_choose(NULL)];
+    const penalty_lanes *lanes = penalty_lanes_find();
+    s->lanes_record = lanes_memory(m, steps * lanes->width * PENALTY_RECORD, lanes->width);
+    s->lanes = lanes;
 }
 
 uint64_t penalty_width(const penalty *s)

@@ -36,4 +36,7 @@ typedef struct penalty_lanes {
                     double *x_bar, double *v_bar);
 } penalty_lanes;
 
+/* The kernels of this machine. */
+const penalty_lanes *penalty_lanes_find(void);
+
 #endif

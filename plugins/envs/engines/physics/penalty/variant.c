@@ -256,6 +256,4 @@ static void adjoint(const penalty_params *p, uint64_t steps, const double *recor
     }
 }
 
-extern const penalty_lanes ISA_VARIANT(penalty_lanes, LANES_ISA);
-const penalty_lanes ISA_VARIANT(penalty_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate,
-                                                             adjoint};
+ISA_DEFINE(penalty_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate, adjoint};

@@ -6,7 +6,7 @@ noinst_LTLIBRARIES += %D%/libpendulum.la %D%/libcompound.la $(compound_variants)
 %C%_libcompound_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
 %C%_libcompound_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libcompound_la_LIBADD = $(compound_variants)
-%C%_libcompound_la_SOURCES = %D%/compound.c %D%/select.c $(compound_kernel_headers)
+%C%_libcompound_la_SOURCES = %D%/compound.c $(compound_kernel_headers)
 compound_kernel_headers = %D%/compound.h %D%/compound_step.h
 
 compound_variants = %D%/libbaseline.la

@@ -89,5 +89,4 @@ static void run(const compound *p, uint64_t variables, double h, uint64_t frames
     }
 }
 
-extern const compound_lanes ISA_VARIANT(compound_lanes, LANES_ISA);
-const compound_lanes ISA_VARIANT(compound_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, run};
+ISA_DEFINE(compound_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, run};

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A rod that turns under a torque; kernels for many of them side by side.
 env_engine_libs += %D%/librod.la $(rod_variants)
-%C%_librod_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_librod_la_LIBADD = $(rod_variants)
-%C%_librod_la_SOURCES = %D%/rod.h %D%/select.c $(rod_kernel_headers)
+%C%_librod_la_SOURCES = %D%/rod.h $(rod_kernel_headers)
 rod_kernel_headers = %D%/rod_step.h
 
 rod_variants = %D%/libbaseline.la

@@ -112,5 +112,4 @@ static void adjoint(const rod_law *l, uint64_t steps, const double *const *u, co
     }
 }
 
-extern const rod_lanes ISA_VARIANT(rod_lanes, LANES_ISA);
-const rod_lanes ISA_VARIANT(rod_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), WIDTH, simulate, adjoint};
+ISA_DEFINE(rod_lanes) = {ISA_NAME(LANES_ISA), WIDTH, simulate, adjoint};

@@ -4,7 +4,6 @@
 # that is felt from afar, for every engine: ramps of contact forces (softness), how near bodies came (proximity).
 noinst_LTLIBRARIES += %D%/libdistance.la %D%/libsmoothing.la
 %C%_libdistance_la_SOURCES = %D%/softness.c %D%/softness.h
-%C%_libsmoothing_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libsmoothing_la_LIBADD = %D%/libdistance.la plugins/envs/engines/kit/libkit.la $(open_variants)
 %C%_libsmoothing_la_SOURCES = \
 	%D%/blocks.c \

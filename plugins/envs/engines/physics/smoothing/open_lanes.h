@@ -31,4 +31,7 @@ typedef struct open_lanes {
     void (*adjoint)(const open_law *l, const double *const *u, const double *tape, double *const *grad);
 } open_lanes;
 
+/* The kernels of this machine. */
+const open_lanes *open_lanes_find(void);
+
 #endif

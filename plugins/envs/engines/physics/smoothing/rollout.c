@@ -301,11 +301,8 @@ double open_loop_control(const open_loop *o, uint64_t t, uint64_t i)
 
 enum { LANES_STEPS = 4096 }; /* longer episodes have no lanes: their tapes would not fit into caches */
 
-extern const open_lanes open_lanes_baseline, open_lanes_avx2, open_lanes_avx512;
-
 void open_loop_lanes(open_loop *o)
 {
-    static const open_lanes *const variant[] = ISA_VARIANTS(open_lanes, NULL);
     const rollout *r = &o->roll;
     o->kit.max_rows = 1;
     if (o->law.system == OPEN_OTHER || r->steps > LANES_STEPS) {
@@ -319,7 +316,7 @@ void open_loop_lanes(open_loop *o)
     o->law.q = r->q;
     o->law.qd = r->qd;
     o->law.r = r->r;
-    o->lanes = variant[isa_choose(NULL)];
+    o->lanes = open_lanes_find();
     o->tape = lanes_memory(&o->kit.memory, (r->steps + 1) * r->system->states, o->lanes->width);
     o->kit.max_rows = 0;
 }

@@ -118,5 +118,4 @@ static void adjoint(const open_law *l, const double *const *u, const double *tap
     }
 }
 
-extern const open_lanes ISA_VARIANT(open_lanes, LANES_ISA);
-const open_lanes ISA_VARIANT(open_lanes, LANES_ISA) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate, adjoint};
+ISA_DEFINE(open_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate, adjoint};
