@@ -5,6 +5,7 @@
 #include "engines/kit/bundled.h"
 #include "engines/kit/lanes.h"
 #include "engines/kit/linear_model.h"
+#include "engines/kit/state_net.h"
 
 #include <diffsim/helper/random.h>
 #include <string.h>
@@ -61,6 +62,7 @@ static const ds_param *const params[] = {
     DS_REAL("speed_weight", "0.1", 0, 1e6, "s^2",
             "swingup60: weight of the final angular velocity, 1 - cos(theta) + speed_weight omega^2."),
     DS_REAL("effort_weight", "0.02", 0, 1e6, "1/(N m)^2", "swingup60: weight of the mean squared torque."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 /* An episode: states 0 .. steps, the torque of each step. */
@@ -80,6 +82,7 @@ typedef struct pendulum {
     const rod_lanes *lanes;
     double *record; /* of episodes side by side */
     motion *motion; /* the last episode of each lane */
+    state_net net;  /* on the torque */
 } pendulum;
 
 /* ---- dynamics ---- */
@@ -90,11 +93,22 @@ static motion *last_motion(const pendulum *p)
     return &p->motion[p->kit.lane];
 }
 
+/* The torque that networks make of u. */
+static double acting_torque(const pendulum *p, double theta, double omega, double u)
+{
+    const double before[] = {theta, omega}, *x = before, *torque = &u;
+    state_net_act(&p->net, &x, &torque);
+    return *torque;
+}
+
 static void move_rod(pendulum *p, uint64_t k, double u)
 {
     motion *m = last_motion(p);
     double theta = m->theta[k], omega = m->omega[k], cosine;
     m->torque[k] = u;
+    if (p->net.hybrid != NULL) {
+        u = acting_torque(p, theta, omega, u);
+    }
     m->at_limit[k] = (uint8_t)rod_move(&p->law, &theta, &omega, u, &cosine);
     m->omega[k + 1] = omega;
     m->theta[k + 1] = theta;
@@ -164,17 +178,41 @@ static void loss_bar(const pendulum *p, double theta, double omega, double *a, d
     }
 }
 
+/* Reverse of step k, its cost `weight` times; a, b as in rod_reverse(). */
+static double reverse(const pendulum *p, uint64_t k, double weight, double *a, double *b)
+{
+    motion *m = last_motion(p);
+    double sine, cosine;
+    sincos_same(m->theta[k], &sine, &cosine);
+    return rod_reverse(&p->law, m->theta[k], m->omega[k], m->torque[k], cosine, m->at_limit[k], weight, a, b);
+}
+
+/* The same with networks: what reaches the rod is not the torque that the cost counts. */
+static double reverse_net(const pendulum *p, uint64_t k, double *a, double *b)
+{
+    motion *m = last_motion(p);
+    double bar[2] = {0, 0}, by_torque = reverse(p, k, 1, &bar[0], &bar[1]); /* of the cost alone */
+    acting_torque(p, m->theta[k], m->omega[k], m->torque[k]);
+    p->net.x_bar[0] = *a;
+    p->net.x_bar[1] = *b;
+    p->net.u_bar[0] = reverse(p, k, 0, &p->net.x_bar[0], &p->net.x_bar[1]);
+    state_net_back(&p->net, bar, &by_torque);
+    *a = bar[0];
+    *b = bar[1];
+    return by_torque;
+}
+
 static ds_status adjoint_of_pendulum(void *self, ds_eval *io)
 {
-    const pendulum *p = self;
+    pendulum *p = self;
     motion *m = last_motion(p);
     double a, b;
     loss_bar(p, m->theta[p->kit.steps], m->omega[p->kit.steps], &a, &b);
+    const int wired = p->net.hybrid != NULL;
+    p->net.w_bar = io->grad + p->kit.n;
+    memset(p->net.w_bar, 0, (io->n - p->kit.n) * sizeof *p->net.w_bar);
     for (uint64_t k = p->kit.steps; k-- > 0;) {
-        double sine, cosine;
-        sincos_same(m->theta[k], &sine, &cosine);
-        io->grad[k] =
-            rod_reverse(&p->law, m->theta[k], m->omega[k], io->x[k], cosine, m->at_limit[k], 1, &a, &b);
+        io->grad[k] = wired ? reverse_net(p, k, &a, &b) : reverse(p, k, 1, &a, &b);
     }
     return DS_OK;
 }
@@ -230,9 +268,24 @@ static void read_pendulum(void *self, ds_param_reader *in)
     p->kit.time_limit = p->variant == GYM; /* cost of Pendulum-v1, for any number of steps */
 }
 
+static uint64_t hooks_of_pendulum(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "angle", "rad", "Before the step; 0 is upright.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "rate", "rad/s", "Of the angle.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "control", "N m",
+                    "The variable of the step, which the cost counts.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "torque", "N m", "On the rod: begins as control.");
+    return k;
+}
+
 static ds_status allocate_pendulum(void *self)
 {
     pendulum *p = self;
+    p->net = (state_net){.states = 2, .controls = 1};
+    state_net_open(&p->net, &p->kit.memory, &p->kit.hybrid);
+    p->kit.max_rows = p->kit.hybrid.nets > 0 ? 1 : 0;
     p->motion = ds_memory_take(&p->kit.memory, p->kit.lanes, sizeof *p->motion);
     p->lanes = rod_lanes_find();
     p->record = lanes_memory(&p->kit.memory, p->kit.steps * ROD_RECORD, p->lanes->width);
@@ -262,6 +315,7 @@ static ds_status simulate_pendulum(void *self, ds_eval *io)
 {
     pendulum *p = self;
     motion *m = last_motion(p);
+    p->net.w = io->x + p->kit.n;
     begin_pendulum(p, io->noise_key);
     for (uint64_t k = 0; k < p->kit.steps; k++) {
         advance(p, k, io->x[k]);
@@ -328,15 +382,12 @@ static ds_status sweep_pendulum(void *self, ds_back *io)
     motion *m = last_motion(p);
     const uint64_t k = io->step;
     const double r = io->reward_bar, *obs_bar = io->obs_bar;
-    double sine, cosine;
     m->theta_bar += obs_bar[1] * cos(m->theta[k + 1]) - obs_bar[0] * sin(m->theta[k + 1]);
     m->omega_bar += obs_bar[2];
     if (p->variant == SWINGUP60 || (p->variant == SWINGUP200 && k + 1 == p->kit.steps)) {
         add_final_bar(p, k + 1, -r);
     }
-    sincos_same(m->theta[k], &sine, &cosine);
-    io->action_bar[0] = rod_reverse(&p->law, m->theta[k], m->omega[k], m->torque[k], cosine, m->at_limit[k],
-                                    -r, &m->theta_bar, &m->omega_bar);
+    io->action_bar[0] = reverse(p, k, -r, &m->theta_bar, &m->omega_bar);
     if (p->variant == SWINGUP60) {
         add_final_bar(p, k, r);
     }
@@ -346,25 +397,16 @@ static ds_status sweep_pendulum(void *self, ds_back *io)
 
 /* ---- channels: the linear model; the state is theta, omega ---- */
 
+/* Not with networks: their parameters are not controls. */
 static uint64_t channels_of_pendulum(const void *self)
 {
-    (void)self;
-    return MODEL_CHANNELS;
+    return ((const pendulum *)self)->kit.hybrid.nets == 0 ? MODEL_CHANNELS : 0;
 }
 
 static void channel_of_pendulum(const void *self, uint64_t i, ds_channel *out)
 {
     const pendulum *p = self;
     linear_model_describe(i, p->kit.steps, 2, 1, out);
-}
-
-/* Reverse of step k, its cost `weight` times; a, b as in rod_reverse(). */
-static double reverse(const pendulum *p, uint64_t k, double weight, double *a, double *b)
-{
-    motion *m = last_motion(p);
-    double sine, cosine;
-    sincos_same(m->theta[k], &sine, &cosine);
-    return rod_reverse(&p->law, m->theta[k], m->omega[k], m->torque[k], cosine, m->at_limit[k], weight, a, b);
 }
 
 /* Derivatives of the cost of step k, or of the final state, by theta, omega, torque; of order 1 or 2. */
@@ -461,6 +503,7 @@ static void measure_pendulum(void *self, uint64_t k, double *out)
 
 static const ds_env_table env = {.size = sizeof(pendulum),
                                  .read = read_pendulum,
+                                 .hook_points = hooks_of_pendulum,
                                  .allocate = allocate_pendulum,
                                  .range = range_of_torque,
                                  .variable = name_torque,

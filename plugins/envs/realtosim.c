@@ -4,7 +4,7 @@
 #include "engines/physics/cloth/env/lift_env.h"
 
 static const ds_env_table env = {LIFT_ENV_TABLE, .size = sizeof(lift_env), .release = lift_env_release,
-                                 .read = lift_env_read};
+                                 .read = lift_env_read, .hook_points = lift_env_hooks};
 
 static const ds_desc desc = {
     DS_ENV_KIT_DESC("realtosim", "3", "Apache-2.0", lift_env_params),

@@ -60,7 +60,9 @@ static void back(const void *self, const double *x, const double *u, const doubl
     u_bar[0] += rate * v1_bar;
 }
 
-static const rollout_system carried = {.states = STATES, .controls = 1, .step = step, .back = back};
+static const uint32_t pushed[] = {V1, V2};
+static const rollout_system carried = {
+    .states = STATES, .controls = 1, .step = step, .back = back, .forces = 2, .pushed = pushed};
 
 static void read_carrier(void *self, ds_param_reader *in)
 {
@@ -79,6 +81,8 @@ static void read_carrier(void *self, ds_param_reader *in)
                                       .r = {1}});
     e->loop.names = names;
     e->loop.unit = "N";
+    e->loop.state_doc = "Positions (m) and velocities (m/s) of box and block before the step.";
+    e->loop.roll.kick = e->loop.h / e->mass;
 }
 
 /* ---- scene ---- */

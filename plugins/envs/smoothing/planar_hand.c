@@ -82,6 +82,7 @@ static void read_hand(void *self, ds_param_reader *in)
                                       .r = {0.1, 0.1, 0.1, 0.1}});
     e->loop.names = joints;
     e->loop.unit = "rad";
+    e->loop.state_doc = "Place (m) and angle (rad) of the disc, and the four joint angles, before the step.";
     e->hand.h = e->loop.h;
     e->differential = e->hand;
     e->differential.kappa = contact == SMOOTH || gradient == SMOOTH ? kappa : 0;
@@ -144,7 +145,9 @@ static void measure(void *self, uint64_t k, double *out)
     out[4] = NAN;
     if (k < e->loop.kit.steps) {
         double next[HAND_STATES], force[HAND_LINKS];
-        hand_step(&e->hand, q, e->loop.roll.u + k * HAND_CONTROLS, next, force);
+        const double *from, *u;
+        rollout_acting(&e->loop.roll, k, &from, &u);
+        hand_step(&e->hand, from, u, next, force);
         out[4] = force[0] + force[1] + force[2] + force[3];
     }
     out[5] = hypot(q[0] - goal[0], q[1] - goal[1]);

@@ -187,7 +187,8 @@ static const rollout_system systems[] = {
  * one. */
 static int stopped_at(const robot *e, uint64_t t)
 {
-    const double *x = open_loop_state(&e->loop, t), *u = e->loop.roll.u + 2 * t;
+    const double *x, *u;
+    rollout_acting(&e->loop.roll, t, &x, &u);
     double v[2] = {u[0], u[1]};
     if (e->kind == BICYCLE) {
         velocity_of(x, v);
@@ -245,6 +246,7 @@ static void read_robot(void *self, ds_param_reader *in)
                                       .guess = 0.01});
     e->loop.names = e->kind == BICYCLE ? bicycle : point;
     e->loop.unit = e->kind == BICYCLE ? "" : "m/s";
+    e->loop.state_doc = "Place of the robot (m); of the bicycle also heading, speed and steering angle.";
     e->loop.kit.grad_kind = e->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
     const int hard = e->soft.kernel == SOFTNESS_NONE && !e->soft.at_distance;
     e->loop.law =

@@ -52,7 +52,9 @@ static void back(const void *self, const double *x, const double *u, const doubl
     walls_reverse(&e->loop.law, x, next_bar, x_bar, u_bar);
 }
 
-static const rollout_system between_walls = {.states = STATES, .controls = 1, .step = step, .back = back};
+static const uint32_t pushed[] = {V};
+static const rollout_system between_walls = {
+    .states = STATES, .controls = 1, .step = step, .back = back, .forces = 1, .pushed = pushed};
 
 static void read_bouncer(void *self, ds_param_reader *in)
 {
@@ -78,6 +80,8 @@ static void read_bouncer(void *self, ds_param_reader *in)
                                       .r = {r[set]}});
     e->loop.names = names;
     e->loop.unit = "N";
+    e->loop.state_doc = "Position (m) and velocity (m/s) of the mass before the step.";
+    e->loop.roll.kick = e->loop.h / e->mass;
     e->loop.law = (open_law){.system = OPEN_WALLS,
                              .h = e->loop.h,
                              .rate = e->loop.h / e->mass,

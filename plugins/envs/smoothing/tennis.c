@@ -155,9 +155,19 @@ static void back_penalty(const void *self, const double *x, const double *u, con
     }
 }
 
-static const rollout_system systems[] = {
-    {.states = STATES, .controls = 3, .step = step_impact, .back = back_impact},
-    {.states = STATES, .controls = 3, .step = step_penalty, .back = back_penalty}};
+static const uint32_t pushed[] = {VX, VY};
+static const rollout_system systems[] = {{.states = STATES,
+                                          .controls = 3,
+                                          .step = step_impact,
+                                          .back = back_impact,
+                                          .forces = 2,
+                                          .pushed = pushed},
+                                         {.states = STATES,
+                                          .controls = 3,
+                                          .step = step_penalty,
+                                          .back = back_penalty,
+                                          .forces = 2,
+                                          .pushed = pushed}};
 
 /* ---- set-up ---- */
 
@@ -205,6 +215,7 @@ static void read_tennis(void *self, ds_param_reader *in)
     e->k = ds_param_real(in, "k");
     softness_read(&e->soft, in, "width");
     policy_read(&e->policy, in, &systems[e->contact >= ROUNDED], steps, e->law.h, draw_serve);
+    r->kick = e->law.h; /* of 1 kg */
     const double weight = ds_param_real(in, "r");
     if (in->status == DS_OK && !e->policy.kit.memory.failed) {
         r->r[0] = r->r[1] = r->r[2] = weight;
@@ -283,16 +294,18 @@ static void measure_tennis(void *self, uint64_t k, double *out)
 {
     tennis *e = self;
     const rollout *r = &e->policy.roll;
-    const double *x = r->x + k * STATES, *u = r->u + 3 * k;
+    const double *x = r->x + k * STATES, *from, *u;
     ds_scene_kit_include(&e->policy.kit.scene, x[BX], x[BY], 0, e->law.radius);
     ds_scene_kit_include(&e->policy.kit.scene, x[PX], x[PY], 0, e->law.half);
     out[0] = x[BX];
     out[1] = x[BY];
     out[2] = hypot(x[VX], x[VY]);
     out[3] = hypot(x[BX] - r->goal[BX], x[BY] - r->goal[BY]);
-    out[4] = k == r->steps           ? (double)NAN
-             : e->contact >= ROUNDED ? touch(e, x, u).box.distance < 0
-                                     : meet(&e->law, x, u).hit;
+    out[4] = NAN;
+    if (k < r->steps) {
+        rollout_acting(r, k, &from, &u);
+        out[4] = e->contact >= ROUNDED ? touch(e, from, u).box.distance < 0 : meet(&e->law, from, u).hit;
+    }
     out[5] = rollout_cost(r, k);
 }
 

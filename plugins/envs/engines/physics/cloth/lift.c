@@ -89,7 +89,28 @@ static void state_bar(void *self, uint64_t k, double *x_bar)
     }
 }
 
+static void force(void *self, const double *x, const double *v, double *f)
+{
+    vertex_net_force(&((lift *)self)->net, x, v, f);
+}
+
+static void force_bar(void *self, const double *x, const double *v, const double *f_bar, double *x_bar,
+                      double *v_bar)
+{
+    vertex_net_force_bar(&((lift *)self)->net, x, v, f_bar, x_bar, v_bar);
+}
+
 static const cloth_driver driver = {.anchor = anchor, .state = state, .state_bar = state_bar};
+static const cloth_driver driver_with_networks = {
+    .anchor = anchor, .force = force, .force_bar = force_bar, .state = state, .state_bar = state_bar};
+
+void lift_wire(lift *l, ds_memory *room, const ds_hybrid *hybrid)
+{
+    if (hybrid->nets > 0) {
+        vertex_net_open(&l->net, room, hybrid, &l->c);
+        l->c.driver = &driver_with_networks;
+    }
+}
 
 double lift_loss(const lift *l)
 {

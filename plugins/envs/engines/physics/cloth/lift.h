@@ -8,6 +8,7 @@
 #include "camera.h"
 #include "sheet.h"
 #include "trajectory.h"
+#include "vertex_net.h"
 
 /* Seed of the cloth in the bundled recording, data/cloth.lift. */
 enum { LIFT_OWN_SEED = 1 };
@@ -38,6 +39,7 @@ typedef struct lift {
     double *corners;       /* per row: simulated corners, 12 numbers */
     double *grip;          /* per step: velocity of the gripper, m/s */
     double *frame;         /* positions at every output step */
+    vertex_net net;        /* see lift_wire() */
     const double *weight;  /* weights of the residuals, during lift_residual_gradient(); else NULL */
 } lift;
 
@@ -53,6 +55,9 @@ void lift_set_ranges(lift *l, const double mass[2], const double stiffness[2]);
 /* Those of the bundled recording of stiff paper, data/paper.lift. */
 enum { LIFT_PAPER_SEED = 2 };
 static const double lift_paper_mass[2] = {0.01, 0.1}, lift_paper_stiffness[2] = {60, 600};
+
+/* Adds forces of networks on the vertices; net.w and net.w_bar are set for each episode. */
+void lift_wire(lift *l, ds_memory *room, const ds_hybrid *hybrid);
 
 /* Warns if h is too long for the lightest and stiffest cloth. */
 ds_status lift_check_step(lift *l, const char *cure);

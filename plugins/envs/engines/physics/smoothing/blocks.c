@@ -30,7 +30,9 @@ static void back(const void *self, const double *x, const double *u, const doubl
     blocks_reverse(&b->loop.law, softness_pull(&b->soft, -blocks_gap(x)), next_bar, x_bar, u_bar);
 }
 
-const rollout_system blocks_system = {.states = BLOCKS_STATES, .controls = 1, .step = step, .back = back};
+static const uint32_t pushed[] = {BLOCKS_V1, BLOCKS_V2};
+const rollout_system blocks_system = {
+    .states = BLOCKS_STATES, .controls = 1, .step = step, .back = back, .forces = 2, .pushed = pushed};
 
 void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual)
 {
@@ -42,6 +44,8 @@ void blocks_read(blocks *b, ds_param_reader *in, const open_loop_usual *usual)
     open_loop_read(&b->loop, in, &blocks_system, usual);
     b->loop.names = blocks_names;
     b->loop.unit = "N";
+    b->loop.state_doc = "Positions (m) and velocities (m/s) of both blocks before the step.";
+    b->loop.roll.kick = b->loop.h / b->mass;
     b->loop.kit.grad_kind = b->soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
     const int hard = b->soft.kernel == SOFTNESS_NONE && !b->soft.at_distance;
     b->loop.law = (open_law){.system = hard ? OPEN_BLOCKS : OPEN_OTHER,

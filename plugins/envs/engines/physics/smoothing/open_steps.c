@@ -93,10 +93,10 @@ ds_status open_loop_back(void *self, ds_back *io)
 
 /* ---- linear models ---- */
 
+/* Their controls are all variables, so not with networks. */
 uint64_t open_loop_channels(const void *self)
 {
-    (void)self;
-    return MODEL_CHANNELS;
+    return ((const open_loop *)self)->kit.hybrid.nets == 0 ? MODEL_CHANNELS : 0;
 }
 
 void open_loop_channel(const void *self, uint64_t i, ds_channel *out)

@@ -48,12 +48,35 @@ double rollout_cost(const rollout *r, uint64_t t)
                         : squares(ns, r->qd, r->x + t * ns, r->goal);
 }
 
+void rollout_acting(const rollout *r, uint64_t t, const double **x, const double **u)
+{
+    *x = r->x + t * r->system->states;
+    *u = r->u + t * r->system->controls;
+    if (r->net.hybrid != NULL) {
+        state_net_act(&r->net, x, u);
+    }
+}
+
 /* Performs step t with the control in r->u and returns its cost. */
 static double advance(rollout *r, uint64_t t)
 {
-    const uint64_t ns = r->system->states, nu = r->system->controls;
-    r->system->step(r->self, r->x + t * ns, r->u + t * nu, r->x + (t + 1) * ns);
+    const double *x, *u;
+    rollout_acting(r, t, &x, &u);
+    r->system->step(r->self, x, u, r->x + (t + 1) * r->system->states);
     return rollout_cost(r, t);
+}
+
+/* Adds the product of next_bar with the derivative of step t to x_bar and u_bar. */
+static void step_back(rollout *r, uint64_t t, const double *next_bar, double *x_bar, double *u_bar)
+{
+    const double *x, *u;
+    rollout_acting(r, t, &x, &u);
+    if (r->net.hybrid == NULL) {
+        r->system->back(r->self, x, u, next_bar, x_bar, u_bar);
+    } else {
+        r->system->back(r->self, x, u, next_bar, r->net.x_bar, r->net.u_bar);
+        state_net_back(&r->net, x_bar, u_bar);
+    }
 }
 
 void rollout_begin(rollout *r)
@@ -100,7 +123,7 @@ static void back(rollout *r, uint64_t t, double weight, double *u_bar)
     for (uint64_t i = 0; i < nu; i++) {
         u_bar[i] = weight * 2 * r->r[i] * u[i];
     }
-    r->system->back(r->self, x, u, r->bar, r->x_bar, u_bar);
+    step_back(r, t, r->bar, r->x_bar, u_bar);
 }
 
 static void turn(rollout *r)
@@ -199,6 +222,38 @@ static void rollout_score(const rollout *r, const double *noise, double *score)
     }
 }
 
+/* ---- networks ---- */
+
+/* Opens the networks of an environment, whose forces act for r->kick. */
+static void rollout_wire(rollout *r, ds_env_kit *kit)
+{
+    const rollout_system *system = r->system;
+    r->net = (state_net){.states = system->states,
+                         .controls = system->controls,
+                         .forces = system->forces,
+                         .pushed = system->pushed,
+                         .kick = r->kick};
+    state_net_open(&r->net, &kit->memory, &kit->hybrid);
+    kit->max_rows = kit->hybrid.nets > 0 ? 1 : kit->max_rows;
+}
+
+/* The parameters of the networks in an evaluation, and where their derivatives go; n: variables without
+ * them. */
+static void rollout_weights(rollout *r, uint64_t n, const ds_eval *io)
+{
+    r->net.w = io->x + n;
+    r->net.w_bar = NULL;
+    if (io->want & DS_WANT_GRAD) {
+        r->net.w_bar = io->grad + n;
+        memset(r->net.w_bar, 0, (io->n - n) * sizeof *r->net.w_bar);
+    }
+}
+
+static uint64_t rollout_hooks(const rollout *r, ds_hook *out, const char *unit, const char *doc)
+{
+    return state_net_hooks(out, r->system->states, r->system->controls, r->system->forces, unit, doc);
+}
+
 /* Returns the first step after which the state of the last episode is not finite, or -1. */
 static int64_t rollout_bad_step(const rollout *r)
 {
@@ -265,9 +320,23 @@ void open_loop_variable(const void *self, uint64_t i, ds_env_variable *out)
     ds_env_variable_put(out->group, "%s", o->names[i % nu]);
 }
 
+uint64_t open_loop_hooks(const void *self, ds_hook *out)
+{
+    const open_loop *o = self;
+    return rollout_hooks(&o->roll, out, o->unit, o->state_doc);
+}
+
+ds_status open_loop_allocate(void *self)
+{
+    open_loop *o = self;
+    rollout_wire(&o->roll, &o->kit);
+    return DS_OK;
+}
+
 ds_status open_loop_simulate(void *self, ds_eval *io)
 {
     open_loop *o = self;
+    rollout_weights(&o->roll, o->kit.n, io);
     io->loss = rollout_simulate(&o->roll, io->x);
     io->loss += o->term != NULL && !o->roll.stopped ? o->term(o) : 0;
     return o->roll.stopped ? DS_STOPPED : DS_OK;
@@ -400,9 +469,23 @@ static const double *draw(policy *p, uint64_t key)
     return policy_draw(p, key, p->roll.start, p->noise) ? p->noise : NULL;
 }
 
+uint64_t policy_hooks(const void *self, ds_hook *out)
+{
+    const policy *p = self;
+    return rollout_hooks(&p->roll, out, "", "Of the system before the step.");
+}
+
+ds_status policy_allocate(void *self)
+{
+    policy *p = self;
+    rollout_wire(&p->roll, &p->kit);
+    return DS_OK;
+}
+
 ds_status policy_simulate(void *self, ds_eval *io)
 {
     policy *p = self;
+    rollout_weights(&p->roll, p->kit.n, io);
     const double *noise = draw(p, io->noise_key);
     io->loss = rollout_follow(&p->roll, io->x, noise);
     return p->roll.stopped ? DS_STOPPED : DS_OK;
@@ -485,8 +568,9 @@ static ds_status score_evaluate(void *self, const ds_rows *rows, const ds_result
 static const ds_env_score score = {
     .struct_size = sizeof score, .info = score_info, .evaluate = score_evaluate};
 
+/* Networks change the system, not the probability of its controls: their parameters have no score. */
 const void *policy_extension(const void *self, const char *id)
 {
-    (void)self;
-    return strcmp(id, DS_EXT_SCORE) == 0 ? &score : NULL;
+    const policy *p = self;
+    return p->kit.hybrid.nets == 0 && strcmp(id, DS_EXT_SCORE) == 0 ? &score : NULL;
 }

@@ -12,6 +12,8 @@
 
 #include "open_lanes.h"
 
+#include "engines/kit/state_net.h"
+
 #include <diffsim/ext/draft/score.h>
 #include <diffsim/helper/env_kit.h>
 #include <diffsim/helper/memory.h>
@@ -26,6 +28,9 @@ typedef struct rollout_system {
     /* Adds to x_bar and u_bar the product of next_bar with the derivative of step(). */
     void (*back)(const void *self, const double *x, const double *u, const double *next_bar, double *x_bar,
                  double *u_bar);
+    /* The velocities in a state that forces of networks push (engines/kit/state_net.h). */
+    uint64_t forces;
+    const uint32_t *pushed;
 } rollout_system;
 
 typedef struct rollout {
@@ -38,7 +43,13 @@ typedef struct rollout {
     double *r;                     /* `controls` numbers */
     double *x, *u;                 /* the last episode: steps + 1 states, steps controls */
     double *bar, *x_bar, *u_bar;   /* for the reverse sweep */
+    double kick;                   /* velocity that a unit force of a network adds in a step */
+    state_net net;
 } rollout;
+
+/* State and control that act in step t of the last episode: with networks not those of r->x and r->u; valid
+ * until the next call. */
+void rollout_acting(const rollout *r, uint64_t t, const double **x, const double **u);
 
 /* Simulates with controls u of all steps and returns the cost. */
 double rollout_simulate(rollout *r, const double *u);
@@ -81,6 +92,7 @@ typedef struct open_loop {
     double h, limit, guess;
     const char *const *names; /* names and unit of the controls */
     const char *unit;
+    const char *state_doc;   /* sentence about the state, for hook points */
     open_law law;            /* .system OPEN_OTHER: only one episode at a time */
     const open_lanes *lanes; /* NULL: the same */
     double *tape;            /* of episodes side by side */
@@ -113,7 +125,8 @@ typedef struct open_loop {
                 "Controls lie in [-limit, limit]; the paper has no bounds."),                                \
         DS_LIST("guess", "", -1e6, 1e6, 1, "",                                                               \
                 "Value of all controls at the start of a search; empty = the default of the environment.",   \
-                .flags = DS_PARAM_ADVANCED)
+                .flags = DS_PARAM_ADVANCED),                                                                 \
+        DS_HYBRID_PARAMS
 
 /* Call in read(): reads these parameters and sets the kit. The system gets `o` as its `self`. */
 void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *system,
@@ -126,6 +139,8 @@ void open_loop_lanes(open_loop *o);
 /* Functions of the environment's table. */
 void open_loop_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 void open_loop_variable(const void *self, uint64_t i, ds_env_variable *out);
+uint64_t open_loop_hooks(const void *self, ds_hook *out);
+ds_status open_loop_allocate(void *self);
 ds_status open_loop_simulate(void *self, ds_eval *io);
 int64_t open_loop_bad_step(void *self, ds_eval *io);
 ds_status open_loop_adjoint(void *self, ds_eval *io);
@@ -149,11 +164,11 @@ ds_status open_loop_answer(void *self, ds_eval *io, ds_eval_query *ask);
 #define OPEN_LOOP_ROWS .rows = open_loop_rows, .rows_adjoint = 1
 #define OPEN_LOOP_ADVICE "reduce parameter steps"
 #define OPEN_LOOP_TABLE                                                                                      \
-    .advice = OPEN_LOOP_ADVICE, .range = open_loop_range, .variable = open_loop_variable,                    \
-    .bad_step = open_loop_bad_step, .passes = 1, .begin = open_loop_begin, .observe = open_loop_observe,     \
-    .act = open_loop_act, .differentiable = open_loop_differentiable, .back_begin = open_loop_back_begin,    \
-    .back = open_loop_back, .channels = open_loop_channels, .channel = open_loop_channel,                    \
-    .answer = open_loop_answer
+    .advice = OPEN_LOOP_ADVICE, .hook_points = open_loop_hooks, .allocate = open_loop_allocate,              \
+    .range = open_loop_range, .variable = open_loop_variable, .bad_step = open_loop_bad_step, .passes = 1,   \
+    .begin = open_loop_begin, .observe = open_loop_observe, .act = open_loop_act,                            \
+    .differentiable = open_loop_differentiable, .back_begin = open_loop_back_begin, .back = open_loop_back,  \
+    .channels = open_loop_channels, .channel = open_loop_channel, .answer = open_loop_answer
 
 /* State t of the last episode; control i of step t, NaN after the last step. */
 const double *open_loop_state(const open_loop *o, uint64_t t);
@@ -185,7 +200,8 @@ extern const char *const policy_starts[]; /* fixed, random */
         DS_ENUM("begin", "random", policy_starts,                                                            \
                 "Start of episodes with noise: fixed = at `start`, like those without noise; random = "      \
                 "drawn for "                                                                                 \
-                "each episode, see above.")
+                "each episode, see above."),                                                                 \
+        DS_HYBRID_PARAMS
 
 /* Call in read() when `steps` is known: reads these parameters, sets the kit, takes memory. Without memory
  * r->start is NULL. `draw` writes a random start. */
@@ -199,14 +215,16 @@ int policy_draw(const policy *p, uint64_t key, double *start, double *noise);
 /* Functions of the environment's table. */
 void policy_range(const void *self, uint64_t i, double *lower, double *upper, double *start);
 void policy_variable(const void *self, uint64_t i, ds_env_variable *out);
+uint64_t policy_hooks(const void *self, ds_hook *out);
+ds_status policy_allocate(void *self);
 ds_status policy_simulate(void *self, ds_eval *io);
 int64_t policy_bad_step(void *self, ds_eval *io);
 ds_status policy_adjoint(void *self, ds_eval *io);
 const void *policy_extension(const void *self, const char *id);
 
 #define POLICY_TABLE                                                                                         \
-    .advice = "reduce parameter steps", .range = policy_range, .variable = policy_variable,                  \
-    .simulate = policy_simulate, .bad_step = policy_bad_step, .adjoint = policy_adjoint, .passes = 1,        \
-    .extension = policy_extension
+    .advice = "reduce parameter steps", .hook_points = policy_hooks, .allocate = policy_allocate,            \
+    .range = policy_range, .variable = policy_variable, .simulate = policy_simulate,                         \
+    .bad_step = policy_bad_step, .adjoint = policy_adjoint, .passes = 1, .extension = policy_extension
 
 #endif

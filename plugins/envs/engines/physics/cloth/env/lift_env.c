@@ -54,6 +54,7 @@ const ds_param *const lift_env_params[] = {
             "recording that comes with the plugin."),
     IMAGE_LOSS_PARAMS("0,25,30"),
     CAMERAS_MESH_PARAMS("alpha"),
+    DS_HYBRID_PARAMS,
     NULL};
 
 static const double ground = -0.003; /* m, of the drawn table */
@@ -279,10 +280,18 @@ static ds_status open_pictures(lift_env *e)
     return status != DS_OK ? status : cloth_camera_target(&e->seen, states);
 }
 
+uint64_t lift_env_hooks(const void *self, ds_hook *out)
+{
+    (void)self;
+    return vertex_net_hooks(out, "Of the vertex above the table.");
+}
+
 ds_status lift_env_allocate(void *self)
 {
     lift_env *e = self;
-    e->side = ds_memory_doubles(&e->kit.memory, 2 * lift_residual_count(&e->l));
+    e->side = ds_memory_doubles(&e->kit.memory,
+                                2 * lift_residual_count(&e->l) + e->kit.n + e->kit.hybrid.variables);
+    lift_wire(&e->l, &e->kit.memory, &e->kit.hybrid);
     const ds_status status = lift_check_step(&e->l, lift_env_cure);
     return status == DS_OK && e->seen.image_loss.wanted ? open_pictures(e) : status;
 }
@@ -412,11 +421,25 @@ void lift_env_measure(void *self, uint64_t k, double *out)
 
 /* ---- episode ---- */
 
+/* The episode of all variables, those of networks included. */
+static ds_status simulate_at(lift_env *e, const double *x, int64_t *bad)
+{
+    e->l.net.w = x + LIFT_VARIABLES;
+    return lift_simulate(&e->l, x, bad);
+}
+
+/* Where the derivatives by the parameters of networks go. */
+static void set_gradient(lift_env *e, double *grad)
+{
+    e->l.net.w_bar = grad + LIFT_VARIABLES;
+    memset(e->l.net.w_bar, 0, e->kit.hybrid.variables * sizeof *grad);
+}
+
 ds_status lift_env_simulate(void *self, ds_eval *io)
 {
     lift_env *e = self;
     int64_t bad = -1;
-    ds_status status = lift_simulate(&e->l, io->x, &bad);
+    ds_status status = simulate_at(e, io->x, &bad);
     e->displaced = 0;
     io->bad_step = bad >= 0 ? bad / (int64_t)e->l.every : -1;
     if (status == DS_OK && bad < 0 && (io->want & DS_WANT_SCENE) != 0) {
@@ -432,6 +455,7 @@ ds_status lift_env_simulate(void *self, ds_eval *io)
 ds_status lift_env_adjoint(void *self, ds_eval *io)
 {
     lift_env *e = self;
+    set_gradient(e, io->grad);
     return cloth_camera_status(&e->seen, lift_gradient(&e->l, io->grad));
 }
 
@@ -443,18 +467,19 @@ static ds_status come_back(lift_env *e, ds_eval *io)
     int64_t step = -1;
     e->displaced = 0;
     io->cost_steps += e->l.fitted_steps;
-    return lift_simulate(&e->l, io->x, &step);
+    return simulate_at(e, io->x, &step);
 }
 
 /* Residuals at x + t v; *bad: there are none. */
 static ds_status residuals_at(lift_env *e, const double *x, const double *v, double t, double *out, int *bad)
 {
-    double u[LIFT_VARIABLES];
+    const uint64_t n = e->kit.n + e->kit.hybrid.variables;
+    double *u = e->side + 2 * lift_residual_count(&e->l);
     int64_t step = -1;
-    for (uint64_t i = 0; i < LIFT_VARIABLES; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         u[i] = x[i] + t * v[i];
     }
-    ds_status status = lift_simulate(&e->l, u, &step);
+    ds_status status = simulate_at(e, u, &step);
     *bad = *bad || step >= 0;
     if (status == DS_OK) {
         lift_residuals(&e->l, out);
@@ -476,7 +501,11 @@ static ds_status forward_product(lift_env *e, ds_eval *io, ds_eval_query *ask)
     }
     double t = largest > 0 ? 1e-8 / largest : 0;
     for (uint64_t i = 0; i < io->n; i++) {
-        past = fmin(past, 1 - fabs(io->x[i] - t * v[i]));
+        double lower, limit = 1;
+        if (i >= e->kit.n) {
+            ds_hybrid_range(&e->kit.hybrid, i - e->kit.n, &lower, &limit, NULL);
+        }
+        past = fmin(past, limit - fabs(io->x[i] - t * v[i]));
     }
     int central = past >= 0;
     lift_residuals(&e->l, out); /* at x */
@@ -497,7 +526,9 @@ static ds_status forward_product(lift_env *e, ds_eval *io, ds_eval_query *ask)
 uint64_t lift_env_channels(const void *self)
 {
     const lift_env *e = self;
-    return e->seen.image_loss.wanted ? image_loss_channels(&e->seen.image_loss) : e->l.squared != 0;
+    const ds_hybrid *h = &e->kit.hybrid; /* with penalties the loss is not a sum of squares */
+    return e->seen.image_loss.wanted ? image_loss_channels(&e->seen.image_loss)
+                                     : e->l.squared && !(h->l1 > 0 || h->l2 > 0);
 }
 
 void lift_env_channel(const void *self, uint64_t i, ds_channel *out)
@@ -533,5 +564,6 @@ ds_status lift_env_answer(void *self, ds_eval *io, ds_eval_query *ask)
     }
     ask->kind = DS_GRAD_ADJOINT;
     io->cost_steps += 2 * e->l.fitted_steps;
+    set_gradient(e, ask->out);
     return lift_residual_gradient(&e->l, ask->v, ask->out);
 }

@@ -13,7 +13,7 @@ typedef struct lift_env {
     lift l;
     cloth_camera seen; /* loss = image */
     int own;           /* the recording comes with the plugin */
-    double *side;      /* two more sets of residuals */
+    double *side;      /* two more sets of residuals, and a point */
     int displaced;     /* the engine has simulated another point since */
     uint64_t known;    /* whether `reference` is given: variables of the cloth of the target images */
     double reference[LIFT_VARIABLES];
@@ -26,6 +26,7 @@ extern const char lift_env_cure[];
 /* Entries of the ds_env_table; lift_env_read() reads lift_env_params. */
 void lift_env_read(void *self, ds_param_reader *in);
 ds_status lift_env_allocate(void *self);
+uint64_t lift_env_hooks(const void *self, ds_hook *out);
 void lift_env_release(void *self);
 void lift_env_variable(const void *self, uint64_t i, ds_env_variable *out);
 ds_status lift_env_simulate(void *self, ds_eval *io);
@@ -36,7 +37,7 @@ void lift_env_measure(void *self, uint64_t k, double *out);
 uint64_t lift_env_channels(const void *self);
 void lift_env_channel(const void *self, uint64_t i, ds_channel *out);
 ds_status lift_env_answer(void *self, ds_eval *io, ds_eval_query *ask);
-/* All but size, read and release. The adjoint repeats the episode from its checkpoints. */
+/* All but size, read, hook_points and release. The adjoint repeats the episode from its checkpoints. */
 #define LIFT_ENV_TABLE                                                                                       \
     .advice = "raise parameter h or shorten the recording", .cure = lift_env_cure,                           \
     .allocate = lift_env_allocate, .limit = 1, .variable = lift_env_variable, .simulate = lift_env_simulate, \
