@@ -118,7 +118,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/neural/test_networks \
 	%D%/envs/engines/rendering/render/test_dibr %D%/envs/engines/rendering/render/test_render \
 	%D%/envs/engines/rendering/render/test_softras %D%/envs/engines/physics/test_chain %D%/envs/engines/physics/test_cloth \
-	%D%/envs/engines/physics/test_contact %D%/envs/engines/physics/test_hand %D%/envs/engines/physics/rigid/test_rigid %D%/envs/engines/physics/articulated/test_robot %D%/envs/engines/physics/articulated/test_tree %D%/envs/engines/physics/test_systems \
+	%D%/envs/engines/physics/test_contact %D%/envs/engines/physics/test_hand %D%/envs/engines/physics/rigid/test_rigid %D%/envs/engines/physics/articulated/test_free_cube %D%/envs/engines/physics/articulated/test_robot %D%/envs/engines/physics/articulated/test_tree %D%/envs/engines/physics/test_systems \
 	%D%/envs/engines/physics/smoke/test_smoke %D%/envs/test_analytic %D%/envs/test_bounce %D%/envs/test_box \
 	%D%/envs/test_cartpole %D%/envs/test_env_kit %D%/envs/test_foreign %D%/envs/test_pendulum %D%/envs/test_pinball \
 	%D%/envs/smoothing/test_distance %D%/envs/smoothing/test_functions %D%/envs/smoothing/test_rollouts \

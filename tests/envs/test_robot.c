@@ -188,19 +188,25 @@ static void derivatives_at_rest(void **state)
 /* A robot on the ground: the friction and stiffness of contact too. */
 static void derivatives_through_contact(void **state)
 {
-    fake_env e;
-    open_task(&e,
-              written("[task]\nmodel = %s/hopper.xml\nduration = 0.3\nstep = 0.0005\ncontrol_step = 0.05\n"
-                      "slip = 0.1\nstiffness = 30000\n"
-                      "[start]\nz = -0.1\nhip = 0.3\nknee = -0.6\nankle = 0.3\nvelocity.x = 1\n"
-                      "[controls]\nposition.hip = -0.4 1.6 200 10\nknee = -50 50\nankle = -20 20\n"
-                      "[variables]\nfriction = 0.3 1 log\nstiffness = 20000 40000 log\n"
-                      "dissipation = 0.5 1.5\nmass.torso = 0.8 1.2\nlength.shank = 0.9 1.1\n"
-                      "[loss.a]\nwhat = position\nof = middle\ntarget = 1 0 1\n"
-                      "[loss.b]\nwhat = rate\nof = pitch\nat = mean\n"));
-    assert_int_equal(e.info.n, 6 * 3 + 5);
-    assert_int_equal(wrong_directions(&e, POINTS, 1e-5, 1e-5), 0);
-    fake_env_close(&e);
+    static const char *const slidings[] = {"root", "tanh"};
+    for (int k = 0; k < 2; k++) {
+        fake_env e;
+        char text[2000];
+        snprintf(text, sizeof text,
+                 "[task]\nmodel = %%s/hopper.xml\nduration = 0.3\nstep = 0.0005\ncontrol_step = 0.05\n"
+                 "slip = 0.1\nstiffness = 30000\nsliding = %s\n"
+                 "[start]\nz = -0.1\nhip = 0.3\nknee = -0.6\nankle = 0.3\nvelocity.x = 1\n"
+                 "[controls]\nposition.hip = -0.4 1.6 200 10\nknee = -50 50\nankle = -20 20\n"
+                 "[variables]\nfriction = 0.3 1 log\nstiffness = 20000 40000 log\n"
+                 "dissipation = 0.5 1.5\nmass.torso = 0.8 1.2\nlength.shank = 0.9 1.1\n"
+                 "[loss.a]\nwhat = position\nof = middle\ntarget = 1 0 1\n"
+                 "[loss.b]\nwhat = rate\nof = pitch\nat = mean\n",
+                 slidings[k]);
+        open_task(&e, written(text));
+        assert_int_equal(e.info.n, 6 * 3 + 5);
+        assert_int_equal(wrong_directions(&e, POINTS / 2, 1e-5, 1e-5), 0);
+        fake_env_close(&e);
+    }
 }
 
 /* The same by impulses. The differences are so short that none of them passes a change of contact. */
@@ -302,8 +308,13 @@ static void products_of_joints(void **state)
     }
     products_agree(written("[task]\nmodel = %s/quadruped.xml\nduration = 0.1\nstep = 0.0005\n"
                            "control_step = 0.02\nslip = 0.1\nstiffness = 30000\n"
+                           "sliding = tanh\n"
                            "[loss.a]\nwhat = effort\n"),
-                   4, 1e-5, 1e-4);
+                   2, 1e-5, 1e-4);
+    products_agree(written("[task]\nmodel = %s/quadruped.xml\nduration = 0.1\nstep = 0.0005\n"
+                           "control_step = 0.02\nslip = 0.1\nstiffness = 30000\n"
+                           "[loss.a]\nwhat = effort\n"),
+                   2, 1e-5, 1e-4);
 }
 
 /* Controls of a file: the variables are the numbers alone, and the motion is that of the same controls. */

@@ -318,6 +318,7 @@ static void read_settings(reader *in)
     static const tree_law laws[] = {TREE_COMPLIANT, TREE_NO_CONTACT, TREE_COMPLEMENTARITY};
     static const char *const shapes[] = {"constant", "linear", "spline", NULL}, *const yes[] = {"no", "yes",
                                                                                                 NULL};
+    static const char *const slidings[] = {"root", "tanh", NULL};
     static const struct {
         const char *name;
         int number;
@@ -352,6 +353,7 @@ static void read_settings(reader *in)
     k->pieces = in->failed ? 1 : (int)pieces;
     k->substeps = in->failed ? 1 : (int)substeps;
     t->slip = positive(in, "slip", t->slip);
+    t->sliding = (tree_friction)choice(in, "task", "sliding", slidings, TREE_ROOT);
     t->joint_slip = positive(in, "joint_slip", t->joint_slip);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         values_of(in, "task", numbers[i].name, 1, &t->number[numbers[i].number]);

@@ -157,6 +157,10 @@ enum tree_joint_number {
     TREE_JOINT_NUMBERS
 };
 
+/* Friction against a slip of speed s in the compliant law, in terms of mu N and r = s / slip:
+ * r / sqrt(1 + r^2), or tanh r. */
+typedef enum tree_friction { TREE_ROOT, TREE_TANH } tree_friction;
+
 typedef struct tree {
     int links, shapes, sites, nq, nv, contacts, numbers, couplings;
     int touches; /* points of contact at once */
@@ -171,11 +175,12 @@ typedef struct tree {
     double *lower, *upper;          /* nv: limits; -INFINITY, INFINITY: none */
     int exclusions, (*excluded)[2]; /* pairs of links that do not meet; room of them */
     double slip;                    /* m/s, below which friction is proportional to the slip */
-    double joint_slip;              /* rad/s or m/s, the same for the dry friction of joints */
-    double bounce;                  /* m/s, above which restitution acts: see tree_impulse.h */
-    softness soft; /* of the depth in the compliant law; at_distance: see tree_distant_bar() */
-    double pull;   /* N/m, of the force that only derivatives feel */
-    double margin; /* m between solids up to which contacts are found; 0 without softness */
+    tree_friction sliding;
+    double joint_slip; /* rad/s or m/s, the same for the dry friction of joints */
+    double bounce;     /* m/s, above which restitution acts: see tree_impulse.h */
+    softness soft;     /* of the depth in the compliant law; at_distance: see tree_distant_bar() */
+    double pull;       /* N/m, of the force that only derivatives feel */
+    double margin;     /* m between solids up to which contacts are found; 0 without softness */
     ds_memory *memory;
 } tree;
 

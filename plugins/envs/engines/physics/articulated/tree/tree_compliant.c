@@ -2,6 +2,20 @@
 /* tree_compliant.c - contact by forces that grow with the depth (tree_compliant.h). */
 #include "engines/physics/articulated/tree/tree_compliant.h"
 
+#include "common/vector_math.h"
+
+/* s / tanh(s / slip), and s divided by the derivative of that. */
+static double tanh_speed(double s, double slip, double *bent)
+{
+    double r = s / slip, T = vec_tanh(vec_all(r))[0], r2 = r * r;
+    if (r < 0.02) { /* the series, without cancellation */
+        *bent = 1.5 * slip * (1 - r2 * (2.0 / 3 - 17.0 / 45 * r2)) / (1 - r2 * (4.0 / 5 - 17.0 / 35 * r2));
+        return slip * (1 + r2 * (1.0 / 3 - r2 / 45));
+    }
+    *bent = s * T * T / (T - r * (1 - T * T));
+    return s / T;
+}
+
 /* Hunt and Crossley (1975) with exponent 3/2; friction of Coulomb, proportional to the slip below t->slip. */
 static void force_of(const tree *t, touch *c, const double u[3])
 {
@@ -15,7 +29,11 @@ static void force_of(const tree *t, touch *c, const double u[3])
     for (int k = 0; k < 3; k++) {
         c->slip[k] = u[k] - un * c->n[k];
     }
-    c->speed = sqrt(vec3_dot(c->slip, c->slip) + t->slip * t->slip);
+    if (t->sliding == TREE_ROOT) {
+        c->speed = c->bent = sqrt(vec3_dot(c->slip, c->slip) + t->slip * t->slip);
+    } else {
+        c->speed = tanh_speed(sqrt(vec3_dot(c->slip, c->slip)), t->slip, &c->bent);
+    }
     double drag = t->number[TREE_FRICTION] * c->friction * c->N / c->speed;
     for (int k = 0; k < 3; k++) {
         c->F[k] = c->N * c->n[k] - drag * c->slip[k];
@@ -43,7 +61,7 @@ static void force_bar(const tree *t, const touch *c, const double F_bar[3], doub
     double along = vec3_dot(F_bar, c->slip), slip_bar[3];
     double N_bar = vec3_dot(F_bar, c->n) - mu * along / c->speed, un_bar = 0;
     for (int i = 0; i < 3; i++) {
-        slip_bar[i] = -mu * c->N / c->speed * (F_bar[i] - along * c->slip[i] / (c->speed * c->speed));
+        slip_bar[i] = -mu * c->N / c->speed * (F_bar[i] - along * c->slip[i] / (c->speed * c->bent));
         n_bar[i] = c->N * F_bar[i];
     }
     *depth_bar = 0;
@@ -103,7 +121,7 @@ static void force_dot(const tree *t, const touch *c, const tree_bar *dot, const 
     for (int i = 0; i < 3; i++) {
         slip_dot[i] = u_dot[i] - un_dot * c->n[i] - c->approach * c->n_dot[i];
     }
-    double drag = mu * c->N / c->speed, speed_dot = vec3_dot(c->slip, slip_dot) / c->speed;
+    double drag = mu * c->N / c->speed, speed_dot = vec3_dot(c->slip, slip_dot) / c->bent;
     double drag_dot = (mu * N_dot + number_dot(dot, TREE_FRICTION) * c->friction * c->N) / c->speed -
                       drag * speed_dot / c->speed;
     for (int i = 0; i < 3; i++) {

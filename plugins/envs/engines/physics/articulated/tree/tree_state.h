@@ -103,9 +103,11 @@ typedef struct touch {
         side;  /* edges: ends in their links and in the world, sum of the radii,
                                                 * sign of the normal against d1 x d2 */
     int fades; /* edges: the depth fades towards the ends */
-    double press, slope, slip[3], speed, approach; /* compliant law; ramp of the depth and its slope */
-    double D[3][3];                                /* impulses: normal and two tangents */
-    int bounces, corrected;                        /* impulses: restitution acts; the depth is corrected */
+    /* compliant law: ramp of the depth and its slope; friction is mu N slip / speed, and the derivative of
+     * speed by slip is slip / bent */
+    double press, slope, slip[3], speed, bent, approach;
+    double D[3][3];         /* impulses: normal and two tangents */
+    int bounces, corrected; /* impulses: restitution acts; the depth is corrected */
     double depth_dot, n_dot[3], x_dot[3], D_dot[3][3]; /* along the direction of a tangent */
 } touch;
 
