@@ -607,10 +607,33 @@ static const scene scenes[] = {
      1e-5,
      1e-6},
     {"envs/realtosim",
-     {"n_samples=2", "residual_limit=1e-4", "residual_bias_limit=1e-4", "r2s_norm=sq",
-      "residual=force = velocity, height | 3 | tanh | residual | hidden"},
+     {"n_samples=2", "h=1e-3", "residual_limit=1e-4", "residual_bias_limit=1e-4", "r2s_norm=sq",
+      "residual=force = velocity, height | 2 | tanh | residual | hidden"},
      1e-5,
      1e-4},
+    {"envs/beam",
+     {"observe=state", "duration=0.02", "residual_limit=0.02", "residual_bias_limit=0.02",
+      "residual=force = velocity, height | 3 | tanh | residual | all"},
+     1e-5,
+     1e-5},
+    {"envs/soft_ball",
+     {"observe=state", "duration=0.04", "frames=2", "variables=mu velocity",
+      "residual=force.1, force.2 = velocity | 3 | tanh | replace"},
+     1e-5,
+     1e-5},
+    {"envs/walker",
+     {"observe=state", "duration=0.1", "residual=force = velocity, height | 2 | tanh"},
+     1e-5,
+     1e-5},
+    {"envs/gear", {"observe=state", "duration=0.02", "residual=force.1 = velocity.1 | - | tanh"}, 1e-5, 1e-5},
+    {"envs/cloth_velocity",
+     {"observe=state", "duration=0.02", "variables=velocity", "residual=force = velocity | 2 | tanh"},
+     1e-5,
+     1e-5},
+    {"envs/spring_cage",
+     {"observe=state", "duration=0.2", "residual=force = velocity, height | 3 | tanh"},
+     1e-5,
+     1e-5},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, POINTS_hybrid = 3 };
 
@@ -724,7 +747,8 @@ static void products(void **state)
     for (int k = 0; k < SCENES; k++) {
         fake_env e;
         double x[80], v[80];
-        if (strstr("envs/double_pendulum envs/cube_throw envs/rigid_contact envs/rigid_mass",
+        if (strstr("envs/double_pendulum envs/cube_throw envs/rigid_contact envs/rigid_mass envs/beam "
+                   "envs/soft_ball envs/walker envs/cloth_velocity envs/spring_cage",
                    scenes[k].env) == NULL) {
             continue;
         }

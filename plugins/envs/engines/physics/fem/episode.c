@@ -221,6 +221,9 @@ static void episode_force(fem_episode *e, uint64_t step, double *state)
     e->kernels->force(&e->pack, state, e->force);
     fem_obstacles_force(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force);
     put_hand(e, &e->driver->push, step, 0, 4, e->force);
+    if (e->driver->field.add) {
+        e->driver->field.add(e->self, state, e->force);
+    }
 }
 
 /* One step; returns 0 if the next state has exploded. */
@@ -390,7 +393,8 @@ static int axis_across(const fem_episode *e, const double *last)
 {
     const fem_model *m = e->model;
     const int flat = all_zero(m->edge_rest, m->edges) && all_zero(e->pack.edge.act, m->edges) &&
-                     m->obstacles == 0 && e->driver->drive.count == 0 && e->driver->push.count == 0;
+                     m->obstacles == 0 && e->driver->drive.count == 0 && e->driver->push.count == 0 &&
+                     e->driver->field.add == NULL;
     int axis = flat && (e->options.want & FEM_WANT_IN_PLANE) ? 2 : -1;
     while (axis >= 0 && (m->gravity[axis] != 0 || m->wind[axis] != 0 || (m->ground.on && axis == 1) ||
                          !lies_across(e, (size_t)axis, last))) {
@@ -468,6 +472,9 @@ static int reverse_step(fem_episode *e, uint64_t k, double *state, const double 
     e->kernels->vjp(&e->pack, state, e->force, e->bar);
     fem_obstacles_vjp(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force, e->bar,
                       g->obstacle);
+    if (e->driver->field.bar) {
+        e->driver->field.bar(e->self, state, e->force, e->bar);
+    }
     take_hand(e, &e->driver->push, k, 0, 4, e->force);
     take_hand(e, &e->driver->drive, k, 1, FEM_WIDTH, e->bar + 4);
     pass_activations(e, k, g);
@@ -787,6 +794,9 @@ static void change_forces(tangent *t, uint64_t step, const double *state)
     fem_obstacles_jvp(t->e->model->obstacle, t->e->model->obstacles, p->particles, state, t->dot,
                       t->along->obstacle, t->force_dot);
     dot_hand(t, &d->push, step, 0, 4, t->force_dot);
+    if (d->field.dot) {
+        d->field.dot(t->e->self, state, t->dot, t->force_dot);
+    }
 }
 
 /* du' = du + dt (w df + dw f + dg), dq' = dq + dt du'; returns 0 if it is not finite. */

@@ -35,6 +35,15 @@ typedef struct fem_hand {
     void (*dot)(void *self, uint64_t step, double *value_dot);
 } fem_hand;
 
+/* Further forces, N, on all particles as functions of the state, [particles][8]: place in 0 .. 2, velocity
+ * in 4 .. 6; of forces, [particles][4], fixed particles take none. add() adds them; bar() adds the derivatives
+ * by the state from those by the forces; dot() adds their change along that of a state. All three or none. */
+typedef struct fem_field {
+    void (*add)(void *self, const double *state, double *force);
+    void (*bar)(void *self, const double *state, const double *force_bar, double *state_bar);
+    void (*dot)(void *self, const double *state, const double *state_dot, double *force_dot);
+} fem_field;
+
 /* What an environment adds. Functions may be NULL. */
 typedef struct fem_driver {
 
@@ -55,6 +64,7 @@ typedef struct fem_driver {
     void (*state_dot)(void *self, uint64_t k, const fem_state *s, const fem_state *dot);
     fem_hand drive; /* velocities of fixed particles, m/s */
     fem_hand push;  /* further forces, N */
+    fem_field field;
 } fem_driver;
 
 /* One number for everything that an episode depends on: derivatives of the loss, or a direction. */

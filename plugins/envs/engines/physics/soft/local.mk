@@ -8,6 +8,8 @@ env_engine_libs += %D%/libsoft.la
 	%D%/loads.h \
 	%D%/materials.c \
 	%D%/materials.h \
+	%D%/node_net.c \
+	%D%/node_net.h \
 	%D%/soft.c \
 	%D%/soft.h \
 	%D%/variable_types.h

@@ -131,6 +131,21 @@ static void activate_dot(void *self, uint64_t step, fem_activation *dot)
 SOFT_HAND(drive)
 SOFT_HAND(push)
 
+static void add_field(void *self, const double *state, double *force)
+{
+    node_net_add(&((const soft *)self)->net, state, force);
+}
+
+static void add_field_bar(void *self, const double *state, const double *force_bar, double *state_bar)
+{
+    node_net_bar(&((const soft *)self)->net, state, force_bar, state_bar);
+}
+
+static void add_field_dot(void *self, const double *state, const double *state_dot, double *force_dot)
+{
+    node_net_dot(&((const soft *)self)->net, state, state_dot, force_dot);
+}
+
 /* Sets the driver of episodes, except the number of frames. */
 static void soft_drive(soft *s)
 {
@@ -143,6 +158,9 @@ static void soft_drive(soft *s)
     }
     s->driver.drive = (fem_hand){s->drive.particle, s->drive.particles, drive_set, drive_bar, drive_dot};
     s->driver.push = (fem_hand){s->push.particle, s->push.particles, push_set, push_bar, push_dot};
+    if (s->env.kit.hybrid.nets > 0) {
+        s->driver.field = (fem_field){add_field, add_field_bar, add_field_dot};
+    }
 }
 
 /* Runs an episode of the present model; *bad as in fem_episode_run(). */
@@ -157,6 +175,7 @@ ds_status soft_simulate(void *self, ds_eval *io)
     int64_t bad = -1;
     body_variables_apply(&s->unknown, io->x);
     body_variables_error(&s->unknown, io->x, &s->error);
+    s->net.w = io->x + s->env.kit.n;
     const ds_status status = soft_run(s, comparison_needs_reverse(io), &bad);
     io->bad_step = bad < 0 ? -1 : bad / (int64_t)s->shown_each;
     io->loss = status == DS_OK && bad < 0 ? comparison_loss(&s->env.comparison) : HUGE_VAL;
@@ -173,6 +192,8 @@ static ds_status reverse(soft *s, ds_eval *io, const double *r_bar, double *x_ba
     }
     body_loads_clear(&s->drive);
     body_loads_clear(&s->push);
+    s->net.w_bar = x_bar + s->env.kit.n;
+    memset(s->net.w_bar, 0, s->env.kit.hybrid.variables * sizeof *s->net.w_bar);
     const ds_status status = take_failure(s, fem_episode_adjoint(s->episode, &s->bar, &bad));
     s->r_bar = NULL;
     body_variables_gather(&s->unknown, io->x, &s->bar, x_bar);
@@ -203,6 +224,7 @@ static ds_status soft_forward(void *self, ds_eval *io, const double *v, double *
     fem_variation_clear(&s->dot, &s->model);
     body_variables_spread(&s->unknown, io->x, v, &s->dot);
     s->r_dot = out;
+    s->net.w_dot = v + s->env.kit.n;
     io->cost_steps += 2 * s->steps;
     const ds_status status = take_failure(s, fem_tangent(s->episode, &s->driver, s, &s->dot, &bad));
     if (bad >= 0) {
@@ -460,14 +482,25 @@ static ds_status take_memory(soft *s)
     return m->failed ? DS_E_NOMEM : DS_OK;
 }
 
+uint64_t soft_hooks(const void *self, ds_hook *out)
+{
+    (void)self;
+    return node_net_hooks(out);
+}
+
 ds_status soft_allocate(void *self)
 {
     soft *s = self;
     const ds_host *host = s->env.kit.host;
-    ds_status status = fem_model_finish(&s->model);
+    ds_status status = comparison_env_wired(&s->env);
+    if (status != DS_OK) {
+        return status;
+    }
+    status = fem_model_finish(&s->model);
     if (status != DS_OK) {
         return ds_host_fail(host, status, "%s", s->model.problem);
     }
+    node_net_open(&s->net, &s->env.kit.memory, &s->env.kit.hybrid, &s->model);
     s->env.forward = soft_forward;
     s->env.reverse = soft_reverse;
     status = take_memory(s);

@@ -10,6 +10,7 @@
 #include "engines/physics/fem/episode.h"
 #include "engines/rendering/observation/comparison.h"
 #include "engines/physics/soft/body_variables.h"
+#include "engines/physics/soft/node_net.h"
 
 typedef struct soft soft;
 
@@ -60,6 +61,7 @@ struct soft {
     fem_variation bar, dot;
     identified error; /* last episode */
     fem_driver driver;
+    node_net net;        /* forces of networks */
     uint64_t *state;     /* numbers of the states that are shown or compared, ascending */
     double *shown;       /* points of the frames of the scene */
     double *goal;        /* points of the target in the last compared state */
@@ -83,7 +85,8 @@ void soft_end(soft *s);
     DS_REAL("duration", duration_, 1e-3, 1000, "s", "Length of an episode."),                                \
         DS_INT("substeps", substeps_, 1, 10000, "", "Time steps in 1/60 s."),                                \
         DS_INT("frames", frames_, 1, 10000, "",                                                              \
-               "Number of compared states, equally spaced in time; 1 = the last one.")
+               "Number of compared states, equally spaced in time; 1 = the last one."),                      \
+        DS_HYBRID_PARAMS
 
 /* Building the model. Adds a solid body of density kg/m^3 from s->mesh; `status` is the result of the
  * function that made the mesh. Its surface is drawn. */
@@ -120,6 +123,7 @@ ds_status soft_control_as(soft *s, soft_driven driven, control_options options);
         DS_REAL("scale", scale_, 0, 1, "", "Largest activation.")
 
 /* Entries of the ds_env_table. */
+uint64_t soft_hooks(const void *self, ds_hook *out);
 ds_status soft_allocate(void *self);
 void soft_release(void *self);
 ds_status soft_simulate(void *self, ds_eval *io);
@@ -133,7 +137,7 @@ void soft_variable(const void *self, uint64_t i, ds_env_variable *out);
     .passes = 2, .channels = comparison_env_channels, .channel = comparison_env_channel,                     \
     .answer = comparison_env_answer, .bodies = soft_bodies, .place = soft_place, .range = soft_range,        \
     .variable = soft_variable
-#define SOFT_TABLE SOFT_TABLE_OF(soft_release)
+#define SOFT_TABLE SOFT_TABLE_OF(soft_release), .hook_points = soft_hooks
 
 /* Points of frame k of the scene, [particles][3]. */
 const double *soft_frame(const soft *s, uint64_t k);

@@ -283,11 +283,9 @@ ds_status observed_allocate(void *self)
     observed *s = self;
     ds_memory *m = &s->env.kit.memory;
     const size_t points = s->subject.mesh.vertices;
-    const ds_hybrid *h = &s->env.kit.hybrid;
-    if (h->l1 > 0 || h->l2 > 0) {
-        return ds_host_fail(s->env.kit.host, DS_E_PARAM,
-                            "parameters residual_l1 and residual_l2 are not supported: the loss is a sum of "
-                            "squares without them; set both to 0 and limit weights by residual_limit");
+    const ds_status wired = comparison_env_wired(&s->env);
+    if (wired != DS_OK) {
+        return wired;
     }
     s->env.forward = observed_forward;
     s->env.reverse = observed_reverse;
