@@ -10,6 +10,10 @@ noinst_LTLIBRARIES += %D%/libarticulated.la
 	%D%/hull.c \
 	%D%/hull.h \
 	%D%/mjcf.c \
+	%D%/mjcf_actuator.c \
+	%D%/mjcf_attributes.c \
+	%D%/mjcf_geom.c \
+	%D%/mjcf_parts.h \
 	%D%/motion.c \
 	%D%/motion.h \
 	%D%/robot.c \
