@@ -64,10 +64,17 @@ static const ds_param *const params[] = {
     DS_HYBRID_PARAMS,
     NULL};
 
+/* Sine and cosine of the angles of a state, those of the C library. */
+typedef struct turns {
+    double sine[CHAIN_MAX_LINKS], cosine[CHAIN_MAX_LINKS];
+} turns;
+
 /* An episode of stepwise control, with the data of a sweep over its steps: the states before them, their
  * actions, the adjoint of the state. The simulation steps between two of these states are repeated. */
 typedef struct episode {
     chain_state *path, now, bar;
+    turns *turn; /* of the states of `path` */
+    double loss; /* of `now` */
     double *taken;
 } episode;
 
@@ -85,17 +92,26 @@ typedef struct cartpole {
 
 /* ---- loss ---- */
 
+static void turns_of(const cartpole *e, const chain_state *s, turns *out)
+{
+    for (int i = 0; i < e->p.links; i++) {
+        const double theta = s->theta[i], sine = sin(theta), cosine = cos(theta); /* one call of sincos() */
+        out->sine[i] = sine;
+        out->cosine[i] = cosine;
+    }
+}
+
 /* Distance of the tip to the target; `bar` (zeros, or NULL) receives its derivatives (0 at the target). */
-static double tip_loss(const cartpole *e, const chain_state *s, chain_state *bar)
+static double tip_loss(const cartpole *e, const chain_state *s, const turns *t, chain_state *bar)
 {
     double tip[2];
-    chain_tip(&e->p, s, tip);
+    chain_tip_at(&e->p, s->x, t->sine, t->cosine, tip);
     const double error[2] = {tip[0] - e->target[0], tip[1] - e->target[1]};
     double p[2], d = norm_of(2, error, p);
     if (bar) {
         bar->x = p[0];
         for (int i = 0; i < e->p.links; i++) {
-            bar->theta[i] = -e->p.length[i] * (p[0] * cos(s->theta[i]) + p[1] * sin(s->theta[i]));
+            bar->theta[i] = -e->p.length[i] * (p[0] * t->cosine[i] + p[1] * t->sine[i]);
         }
     }
     return d;
@@ -139,9 +155,18 @@ static double state_loss(const cartpole *e, const chain_state *s, chain_state *b
     return e->loss == STATE_SQ ? sum : norm;
 }
 
+static double loss_at(const cartpole *e, const chain_state *s, const turns *t, chain_state *bar)
+{
+    return e->loss == TIP ? tip_loss(e, s, t, bar) : state_loss(e, s, bar);
+}
+
 static double loss_of(const cartpole *e, const chain_state *s, chain_state *bar)
 {
-    return e->loss == TIP ? tip_loss(e, s, bar) : state_loss(e, s, bar);
+    turns t;
+    if (e->loss == TIP) {
+        turns_of(e, s, &t);
+    }
+    return loss_at(e, s, &t, bar);
 }
 
 /* ---- set-up ---- */
@@ -213,7 +238,8 @@ static void read_cartpole(void *self, ds_param_reader *in)
     e->kit.horizon = blocks;
     e->kit.n_obs = 2 + 3 * n;
     e->kit.control_dt = p->h * (double)e->hold;
-    e->kit.lanes = ds_env_kit_lanes_of((blocks + 1) * sizeof(chain_state) + e->kit.n * sizeof(double));
+    e->kit.lanes =
+        ds_env_kit_lanes_of((blocks + 1) * (sizeof(chain_state) + sizeof(turns)) + e->kit.n * sizeof(double));
 }
 
 static void name_control(const void *self, uint64_t i, ds_env_variable *out)
@@ -258,6 +284,7 @@ static ds_status allocate_cartpole(void *self)
     e->episode = ds_memory_take(&e->kit.memory, e->kit.lanes, sizeof *e->episode);
     for (uint64_t lane = 0; e->episode != NULL && lane < e->kit.lanes; lane++) {
         e->episode[lane].path = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->episode->path);
+        e->episode[lane].turn = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->episode->turn);
         e->episode[lane].taken = ds_memory_doubles(&e->kit.memory, e->kit.n);
     }
     e->kit.max_rows = e->sim != NULL && chain_width(e->sim) > 1 ? 0 : 1;
@@ -354,6 +381,8 @@ static ds_status begin_cartpole(void *self, uint64_t noise_key)
     episode *ep = present(e);
     (void)noise_key;
     ep->now = ep->path[0] = e->start;
+    turns_of(e, &ep->now, &ep->turn[0]);
+    ep->loss = loss_at(e, &ep->now, &ep->turn[0], NULL);
     return DS_OK;
 }
 
@@ -362,34 +391,77 @@ static void observe_cartpole(const void *self, double *obs)
 {
     const cartpole *e = self;
     const chain_state *now = &present(e)->now;
+    const turns *t = &present(e)->turn[e->kit.next];
     obs[0] = now->x;
     obs[1] = now->v;
     for (int i = 0; i < e->p.links; i++) {
-        obs[2 + 3 * i] = sin(now->theta[i]);
-        obs[3 + 3 * i] = cos(now->theta[i]);
+        obs[2 + 3 * i] = t->sine[i];
+        obs[3 + 3 * i] = t->cosine[i];
         obs[4 + 3 * i] = now->omega[i];
     }
 }
 
-/* The reward is the decrease of the loss of the state. */
+/* Completes step k, which ended in ep->now. The reward is the decrease of the loss of the state. */
+static void finish_step(const cartpole *e, episode *ep, uint64_t k, ds_step *io)
+{
+    const uint64_t m = (uint64_t)e->p.links + 1;
+    const double before = ep->loss;
+    memcpy(ep->taken + k * m, io->action, m * sizeof *io->action);
+    ep->path[k + 1] = ep->now;
+    turns_of(e, &ep->now, &ep->turn[k + 1]);
+    ep->loss = loss_at(e, &ep->now, &ep->turn[k + 1], NULL);
+    io->loss = ep->loss;
+    io->reward = before - io->loss;
+    io->cost_steps = e->hold;
+    io->outcome = isfinite(io->loss) && all_finite(sizeof ep->now / sizeof(double), &ep->now)
+                      ? DS_EVAL_OK
+                      : DS_EVAL_DIVERGED;
+}
+
 static ds_status act_on_cartpole(void *self, uint64_t k, ds_step *io)
 {
     cartpole *e = self;
     episode *ep = present(e);
-    const uint64_t m = (uint64_t)e->p.links + 1;
-    double before = loss_of(e, &ep->now, NULL);
-    memcpy(ep->taken + k * m, io->action, m * sizeof *io->action);
-    to_controls(e, m, io->action, e->u);
+    to_controls(e, (uint64_t)e->p.links + 1, io->action, e->u);
     chain_simulate(e->sim, &ep->now, e->hold, e->u, e->hold);
     if (chain_stopped(e->sim)) {
         return DS_STOPPED;
     }
     chain_get(e->sim, e->hold, &ep->now);
-    ep->path[k + 1] = ep->now;
-    io->loss = loss_of(e, &ep->now, NULL);
-    io->reward = before - io->loss;
-    io->cost_steps = e->hold;
-    io->outcome = isfinite(io->loss) && chain_finite(e->sim, e->hold) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+    finish_step(e, ep, k, io);
+    return DS_OK;
+}
+
+static int stopped(const cartpole *e)
+{
+    return e->p.host->should_stop(e->p.host) != 0;
+}
+
+static ds_status act_on_many(void *self, uint64_t count, ds_env_kit_act *row)
+{
+    cartpole *e = self;
+    const uint64_t width = chain_width(e->sim);
+    for (uint64_t at = 0; at < count; at += width, row += width) {
+        const uint64_t here = count - at < width ? count - at : width;
+        chain_state start[LANES_MOST], end[LANES_MOST];
+        const double *action[LANES_MOST];
+        const chain_table t = {.steps = e->hold, .hold = e->hold, .apart = 1, .scale = e->scale, .x = action};
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const ds_env_kit_act *is = &row[lane < here ? lane : here - 1];
+            action[lane] = is->io.action;
+            start[lane] = e->episode[is->lane].now;
+        }
+        memset(end, 0, sizeof end);
+        chain_lanes_simulate(e->sim, &t, start, 0, end);
+        for (uint64_t lane = 0; lane < here; lane++) {
+            episode *ep = &e->episode[row[lane].lane];
+            ep->now = end[lane];
+            finish_step(e, ep, row[lane].k, &row[lane].io);
+        }
+        if (stopped(e)) {
+            return DS_STOPPED;
+        }
+    }
     return DS_OK;
 }
 
@@ -401,11 +473,11 @@ static ds_status begin_sweep(void *self, uint64_t last)
     return DS_OK;
 }
 
-/* Adds `weight` times the derivatives of the loss of state s to the adjoint. */
-static void add_loss_bar(const cartpole *e, const chain_state *s, double weight, chain_state *to)
+/* Adds `weight` times the derivatives of the loss of state k to the adjoint. */
+static void add_loss_bar(const cartpole *e, episode *ep, uint64_t k, double weight)
 {
-    chain_state bar = {0};
-    loss_of(e, s, &bar);
+    chain_state bar = {0}, *to = &ep->bar;
+    loss_at(e, &ep->path[k], &ep->turn[k], &bar);
     to->x += weight * bar.x;
     to->v += weight * bar.v;
     for (int i = 0; i < e->p.links; i++) {
@@ -414,15 +486,31 @@ static void add_loss_bar(const cartpole *e, const chain_state *s, double weight,
     }
 }
 
-static void add_obs_bar(const cartpole *e, const chain_state *s, const double *obs_bar, chain_state *to)
+static void add_obs_bar(const cartpole *e, episode *ep, uint64_t k, const double *obs_bar)
 {
+    const turns *t = &ep->turn[k];
+    chain_state *to = &ep->bar;
     to->x += obs_bar[0];
     to->v += obs_bar[1];
     for (int i = 0; i < e->p.links; i++) {
         const double *b = obs_bar + 2 + 3 * i;
-        to->theta[i] += b[0] * cos(s->theta[i]) - b[1] * sin(s->theta[i]);
+        to->theta[i] += b[0] * t->cosine[i] - b[1] * t->sine[i];
         to->omega[i] += b[2];
     }
+}
+
+/* Before the reverse of a step: what comes from the observation and the reward of the state after it. */
+static void begin_back(const cartpole *e, episode *ep, const ds_back *io)
+{
+    add_obs_bar(e, ep, io->step + 1, io->obs_bar);
+    add_loss_bar(e, ep, io->step + 1, -io->reward_bar);
+}
+
+/* After it. */
+static void finish_back(const cartpole *e, episode *ep, ds_back *io)
+{
+    add_loss_bar(e, ep, io->step, io->reward_bar);
+    io->cost_steps = 2 * e->hold;
 }
 
 static ds_status sweep_cartpole(void *self, ds_back *io)
@@ -430,20 +518,52 @@ static ds_status sweep_cartpole(void *self, ds_back *io)
     cartpole *e = self;
     const uint64_t m = (uint64_t)e->p.links + 1;
     episode *ep = present(e);
-    const chain_state *before = &ep->path[io->step], *after = before + 1;
-    add_obs_bar(e, after, io->obs_bar, &ep->bar);
-    add_loss_bar(e, after, -io->reward_bar, &ep->bar);
+    begin_back(e, ep, io);
     to_controls(e, m, ep->taken + io->step * m, e->u);
-    chain_simulate(e->sim, before, e->hold, e->u, e->hold);
+    chain_simulate(e->sim, &ep->path[io->step], e->hold, e->u, e->hold);
     if (!chain_stopped(e->sim)) {
         chain_adjoint(e->sim, &ep->bar, e->u_bar);
     }
     if (chain_stopped(e->sim)) {
         return DS_STOPPED;
     }
-    add_loss_bar(e, before, io->reward_bar, &ep->bar);
     to_controls(e, m, e->u_bar, io->action_bar); /* the same factors */
-    io->cost_steps = 2 * e->hold;
+    finish_back(e, ep, io);
+    return DS_OK;
+}
+
+static ds_status sweep_many(void *self, uint64_t count, ds_env_kit_sweep *row)
+{
+    cartpole *e = self;
+    const uint64_t width = chain_width(e->sim), m = (uint64_t)e->p.links + 1;
+    for (uint64_t at = 0; at < count; at += width, row += width) {
+        const uint64_t here = count - at < width ? count - at : width;
+        chain_state start[LANES_MOST], end[LANES_MOST], bar[LANES_MOST];
+        const double *action[LANES_MOST];
+        double *action_bar[LANES_MOST];
+        const chain_table t = {.steps = e->hold, .hold = e->hold, .apart = 1, .scale = e->scale, .x = action};
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const ds_env_kit_sweep *is = &row[lane < here ? lane : here - 1];
+            episode *ep = &e->episode[is->lane];
+            if (lane < here) {
+                begin_back(e, ep, &is->io);
+            }
+            action[lane] = ep->taken + is->io.step * m;
+            action_bar[lane] = is->io.action_bar;
+            start[lane] = ep->path[is->io.step];
+            bar[lane] = ep->bar;
+        }
+        chain_lanes_simulate(e->sim, &t, start, 1, end);
+        chain_lanes_adjoint(e->sim, &t, bar, action_bar);
+        for (uint64_t lane = 0; lane < here; lane++) {
+            episode *ep = &e->episode[row[lane].lane];
+            ep->bar = bar[lane];
+            finish_back(e, ep, &row[lane].io);
+        }
+        if (stopped(e)) {
+            return DS_STOPPED;
+        }
+    }
     return DS_OK;
 }
 
@@ -524,9 +644,11 @@ static void measure_cartpole(void *self, uint64_t k, double *out)
 {
     const cartpole *e = self;
     chain_state at;
+    turns t;
     chain_get(e->sim, k, &at);
     chain_tip(&e->p, &at, out);
-    out[2] = tip_loss(e, &at, NULL);
+    turns_of(e, &at, &t);
+    out[2] = tip_loss(e, &at, &t, NULL);
     out[3] = at.x;
     out[4] = at.v;
     out[5] = loss_of(e, &at, NULL);
@@ -556,8 +678,10 @@ static const ds_env_table env = {.size = sizeof(cartpole),
                                  .begin = begin_cartpole,
                                  .observe = observe_cartpole,
                                  .act = act_on_cartpole,
+                                 .act_many = act_on_many,
                                  .back_begin = begin_sweep,
-                                 .back = sweep_cartpole};
+                                 .back = sweep_cartpole,
+                                 .back_many = sweep_many};
 
 static const ds_desc desc = {
     BUNDLED_DESC("cartpole", "4"),

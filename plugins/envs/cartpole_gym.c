@@ -150,6 +150,15 @@ static ds_status simulate_balance(void *self, ds_eval *io)
     return DS_OK;
 }
 
+/* Writes a state with its numbers `width` apart. */
+static void put_state(const state *s, uint64_t width, double *to)
+{
+    to[0] = s->x;
+    to[width] = s->v;
+    to[2 * width] = s->theta;
+    to[3 * width] = s->omega;
+}
+
 /* Many episodes side by side. */
 static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
 {
@@ -160,10 +169,7 @@ static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
         double at[4 * LANES_MOST], lived[LANES_MOST];
         for (uint64_t lane = 0; lane < width; lane++) {
             const state s = start_of(b, g.io[lane]->noise_key);
-            at[lane] = s.x;
-            at[width + lane] = s.v;
-            at[2 * width + lane] = s.theta;
-            at[3 * width + lane] = s.omega;
+            put_state(&s, width, at + lane);
         }
         b->lanes->simulate(b->kit.steps, g.x, at, lived);
         for (uint64_t lane = 0; lane < width; lane++) {
@@ -185,15 +191,43 @@ static void observe_balance(const void *self, double *obs)
     memcpy(obs, values, sizeof values);
 }
 
+static void finish_push(const balance *b, uint64_t lived, int fallen, ds_step *io)
+{
+    io->ended = fallen ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
+    io->reward = 1;
+    io->loss = loss_of(b, lived);
+    io->cost_steps = 1;
+}
+
 static ds_status act_on_balance(void *self, uint64_t k, ds_step *io)
 {
     balance *b = self;
-    episode *e = last_episode(b);
-    (void)k;
-    io->ended = advance(b, io->action[0]) ? DS_STEPS_TERMINATED : DS_STEPS_CONTINUES;
-    io->reward = 1;
-    io->loss = loss_of(b, e->lived);
-    io->cost_steps = 1;
+    const int fallen = advance(b, io->action[0]);
+    finish_push(b, k + 1, fallen, io);
+    return DS_OK;
+}
+
+static ds_status act_on_many(void *self, uint64_t count, ds_env_kit_act *row)
+{
+    balance *b = self;
+    const uint64_t width = b->lanes->width;
+    for (uint64_t at = 0; at < count; at += width, row += width) {
+        const uint64_t here = count - at < width ? count - at : width;
+        double s[4 * LANES_MOST], action[LANES_MOST], fallen[LANES_MOST];
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const ds_env_kit_act *is = &row[lane < here ? lane : here - 1];
+            action[lane] = is->io.action[0];
+            put_state(&b->episode[is->lane].at[is->k], width, s + lane);
+        }
+        b->lanes->push(action, s, fallen);
+        for (uint64_t lane = 0; lane < here; lane++) {
+            const double *to = s + lane;
+            episode *e = &b->episode[row[lane].lane];
+            e->lived = row[lane].k + 1;
+            e->at[e->lived] = (state){to[0], to[width], to[2 * width], to[3 * width]};
+            finish_push(b, e->lived, fallen[lane] > 0, &row[lane].io);
+        }
+    }
     return DS_OK;
 }
 
@@ -257,7 +291,8 @@ static const ds_env_table env = {.size = sizeof(balance),
                                  .measure = measure_balance,
                                  .begin = begin_balance,
                                  .observe = observe_balance,
-                                 .act = act_on_balance};
+                                 .act = act_on_balance,
+                                 .act_many = act_on_many};
 
 static const ds_desc desc = {
     BUNDLED_DESC("cartpole_gym", "3"),

@@ -65,8 +65,10 @@ static const ds_param *const params[] = {
     DS_HYBRID_PARAMS,
     NULL};
 
-/* An episode: states 0 .. steps, the torque of each step. */
+/* An episode: states 0 .. steps, the torque of each step; in stepwise control sine and cosine of the angles,
+ * those of the C library. */
 typedef struct motion {
+    double sine[MAX_STEPS + 1], cosine[MAX_STEPS + 1];
     double theta[MAX_STEPS + 1], omega[MAX_STEPS + 1], torque[MAX_STEPS];
     uint8_t at_limit[MAX_STEPS]; /* the speed limit acted in this step */
     double running;              /* loss of the steps so far */
@@ -121,13 +123,18 @@ static double suh_cost(double theta, double omega)
     return angle * angle + omega * omega;
 }
 
-/* Cost of a state if it is the last one. */
-static double final_cost(const pendulum *p, double theta, double omega)
+/* Cost of a state if it is the last one; cosine: of theta, needed in swingup60. */
+static double final_cost_at(const pendulum *p, double theta, double omega, double cosine)
 {
     if (p->variant == SWINGUP200) {
         return suh_final * suh_cost(theta, omega);
     }
-    return 1 - cos(theta) + p->speed_weight * omega * omega;
+    return 1 - cosine + p->speed_weight * omega * omega;
+}
+
+static double final_cost(const pendulum *p, double theta, double omega)
+{
+    return final_cost_at(p, theta, omega, p->variant == SWINGUP60 ? cos(theta) : 0);
 }
 
 static void start_of(const pendulum *p, uint64_t noise_key, double *theta, double *omega)
@@ -330,27 +337,81 @@ static void observe_pendulum(const void *self, double *obs)
 {
     const pendulum *p = self;
     motion *m = last_motion(p);
-    obs[0] = cos(m->theta[p->kit.next]);
-    obs[1] = sin(m->theta[p->kit.next]);
+    obs[0] = m->cosine[p->kit.next];
+    obs[1] = m->sine[p->kit.next];
     obs[2] = m->omega[p->kit.next];
 }
 
-/* gym, swingup200: minus the cost of the step, and at the end of the last state; swingup60: the improvement
- * of the state, minus the effort. */
-static ds_status act_on_pendulum(void *self, uint64_t k, ds_step *io)
+static void turn_of_state(motion *m, uint64_t k)
 {
-    pendulum *p = self;
-    motion *m = last_motion(p);
-    io->reward = -advance(p, k, io->action[0]);
+    const double theta = m->theta[k], sine = sin(theta), cosine = cos(theta); /* one call of sincos() */
+    m->sine[k] = sine;
+    m->cosine[k] = cosine;
+}
+
+static ds_status begin_steps(void *self, uint64_t noise_key)
+{
+    begin_pendulum(self, noise_key);
+    turn_of_state(last_motion(self), 0);
+    return DS_OK;
+}
+
+/* As final_cost(), of state k. */
+static double final_cost_of(const pendulum *p, const motion *m, uint64_t k)
+{
+    return final_cost_at(p, m->theta[k], m->omega[k], m->cosine[k]);
+}
+
+/* Completes step k, which cost `cost`. gym, swingup200: the reward is minus that cost, and at the end of the
+ * last state; swingup60: the improvement of the state, minus the effort. */
+static void finish_step(const pendulum *p, motion *m, uint64_t k, double cost, ds_step *io)
+{
+    turn_of_state(m, k + 1);
+    io->reward = -cost;
     if (p->variant == SWINGUP60) {
-        io->reward +=
-            final_cost(p, m->theta[k], m->omega[k]) - final_cost(p, m->theta[k + 1], m->omega[k + 1]);
+        io->reward += final_cost_of(p, m, k) - final_cost_of(p, m, k + 1);
     } else if (p->variant == SWINGUP200 && k + 1 == p->kit.steps) {
-        io->reward -= final_cost(p, m->theta[k + 1], m->omega[k + 1]);
+        io->reward -= final_cost_of(p, m, k + 1);
     }
     io->loss = k + 1 == p->kit.steps ? loss_of(p, m->running, m->theta[k + 1], m->omega[k + 1]) : 0;
     io->cost_steps = 1;
     io->outcome = isfinite(m->running) && isfinite(m->theta[k + 1]) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
+}
+
+static ds_status act_on_pendulum(void *self, uint64_t k, ds_step *io)
+{
+    pendulum *p = self;
+    const double cost = advance(p, k, io->action[0]);
+    finish_step(p, last_motion(p), k, cost, io);
+    return DS_OK;
+}
+
+static ds_status act_on_many(void *self, uint64_t count, ds_env_kit_act *row)
+{
+    pendulum *p = self;
+    const uint64_t width = p->lanes->width;
+    for (uint64_t at = 0; at < count; at += width, row += width) {
+        const uint64_t here = count - at < width ? count - at : width;
+        rod_rows r;
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const ds_env_kit_act *is = &row[lane < here ? lane : here - 1];
+            const motion *m = &p->motion[is->lane];
+            r.u[lane] = is->io.action[0];
+            r.theta[lane] = m->theta[is->k];
+            r.omega[lane] = m->omega[is->k];
+        }
+        p->lanes->step(&p->law, &r);
+        for (uint64_t lane = 0; lane < here; lane++) {
+            const uint64_t k = row[lane].k;
+            motion *m = &p->motion[row[lane].lane];
+            m->torque[k] = r.u[lane];
+            m->at_limit[k] = r.limited[lane] > 0;
+            m->theta[k + 1] = r.theta[lane];
+            m->omega[k + 1] = r.omega[lane];
+            m->running += r.cost[lane];
+            finish_step(p, m, k, r.cost[lane], &row[lane].io);
+        }
+    }
     return DS_OK;
 }
 
@@ -364,16 +425,37 @@ static ds_status begin_sweep(void *self, uint64_t last)
 }
 
 /* Adds `weight` times the derivatives of the final cost of state k to the adjoint. */
-static void add_final_bar(pendulum *p, uint64_t k, double weight)
+static void add_final_bar(const pendulum *p, motion *m, uint64_t k, double weight)
 {
-    motion *m = last_motion(p);
     if (p->variant == SWINGUP200) {
         m->theta_bar += weight * 2 * suh_final * (m->theta[k] - 2 * pi);
         m->omega_bar += weight * 2 * suh_final * m->omega[k];
     } else {
-        m->theta_bar += weight * sin(m->theta[k]);
+        m->theta_bar += weight * m->sine[k];
         m->omega_bar += weight * 2 * p->speed_weight * m->omega[k];
     }
+}
+
+/* Before the reverse of a step: what comes from the observation and the reward of the state after it. */
+static void begin_back(const pendulum *p, motion *m, const ds_back *io)
+{
+    const uint64_t k = io->step;
+    const double *obs_bar = io->obs_bar;
+    m->theta_bar += obs_bar[1] * m->cosine[k + 1] - obs_bar[0] * m->sine[k + 1];
+    m->omega_bar += obs_bar[2];
+    if (p->variant == SWINGUP60 || (p->variant == SWINGUP200 && k + 1 == p->kit.steps)) {
+        add_final_bar(p, m, k + 1, -io->reward_bar);
+    }
+}
+
+/* After it, with the derivative by the torque. */
+static void finish_back(const pendulum *p, motion *m, double by_torque, ds_back *io)
+{
+    io->action_bar[0] = by_torque;
+    if (p->variant == SWINGUP60) {
+        add_final_bar(p, m, io->step, io->reward_bar);
+    }
+    io->cost_steps = 1;
 }
 
 static ds_status sweep_pendulum(void *self, ds_back *io)
@@ -381,17 +463,41 @@ static ds_status sweep_pendulum(void *self, ds_back *io)
     pendulum *p = self;
     motion *m = last_motion(p);
     const uint64_t k = io->step;
-    const double r = io->reward_bar, *obs_bar = io->obs_bar;
-    m->theta_bar += obs_bar[1] * cos(m->theta[k + 1]) - obs_bar[0] * sin(m->theta[k + 1]);
-    m->omega_bar += obs_bar[2];
-    if (p->variant == SWINGUP60 || (p->variant == SWINGUP200 && k + 1 == p->kit.steps)) {
-        add_final_bar(p, k + 1, -r);
+    begin_back(p, m, io);
+    finish_back(p, m, reverse(p, k, -io->reward_bar, &m->theta_bar, &m->omega_bar), io);
+    return DS_OK;
+}
+
+static ds_status sweep_many(void *self, uint64_t count, ds_env_kit_sweep *row)
+{
+    pendulum *p = self;
+    const uint64_t width = p->lanes->width;
+    for (uint64_t at = 0; at < count; at += width, row += width) {
+        const uint64_t here = count - at < width ? count - at : width;
+        rod_rows r;
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const ds_env_kit_sweep *is = &row[lane < here ? lane : here - 1];
+            const uint64_t k = is->io.step;
+            motion *m = &p->motion[is->lane];
+            if (lane < here) {
+                begin_back(p, m, &is->io);
+            }
+            r.u[lane] = m->torque[k];
+            r.theta[lane] = m->theta[k];
+            r.omega[lane] = m->omega[k];
+            r.limited[lane] = m->at_limit[k];
+            r.weight[lane] = -is->io.reward_bar;
+            r.a[lane] = m->theta_bar;
+            r.b[lane] = m->omega_bar;
+        }
+        p->lanes->back(&p->law, &r);
+        for (uint64_t lane = 0; lane < here; lane++) {
+            motion *m = &p->motion[row[lane].lane];
+            m->theta_bar = r.a[lane];
+            m->omega_bar = r.b[lane];
+            finish_back(p, m, r.by_torque[lane], &row[lane].io);
+        }
     }
-    io->action_bar[0] = reverse(p, k, -r, &m->theta_bar, &m->omega_bar);
-    if (p->variant == SWINGUP60) {
-        add_final_bar(p, k, r);
-    }
-    io->cost_steps = 1;
     return DS_OK;
 }
 
@@ -516,11 +622,13 @@ static const ds_env_table env = {.size = sizeof(pendulum),
                                  .bodies = bodies_of_pendulum,
                                  .place = place_pendulum,
                                  .measure = measure_pendulum,
-                                 .begin = begin_pendulum,
+                                 .begin = begin_steps,
                                  .observe = observe_pendulum,
                                  .act = act_on_pendulum,
+                                 .act_many = act_on_many,
                                  .back_begin = begin_sweep,
                                  .back = sweep_pendulum,
+                                 .back_many = sweep_many,
                                  .channels = channels_of_pendulum,
                                  .channel = channel_of_pendulum,
                                  .answer = answer_of_pendulum};

@@ -105,6 +105,16 @@ typedef struct ds_env_kit_lane {
     uint64_t back;  /* last step that back() has differentiated */
 } ds_env_kit_lane;
 
+/* One control step of one lane in a call for many: step `k` forwards, or `back` (io->step) backwards. */
+typedef struct ds_env_kit_act {
+    uint64_t lane, k;
+    ds_step io;
+} ds_env_kit_act;
+typedef struct ds_env_kit_sweep {
+    uint64_t lane;
+    ds_back io;
+} ds_env_kit_sweep;
+
 /* Begins every instance. Starts as zeros; read() sets the second part. */
 typedef struct ds_env_kit {
     ds_scene_kit scene; /* first: see scene_kit.h */
@@ -122,7 +132,7 @@ typedef struct ds_env_kit {
     uint64_t horizon;   /* control steps; each has n / horizon actions; 0 = no stepwise control */
     uint64_t n_obs;     /* numbers of an observation */
     double control_dt;  /* seconds per control step */
-    uint64_t max_rows;  /* rows of one call of rows(); 0 = 64 */
+    uint64_t max_rows;  /* rows of one call of rows(); 0 = 64; 1: nothing is done for many at once */
     int time_limit;     /* an episode that reaches the horizon is truncated, not terminated (ext/steps.h) */
     uint64_t lanes;     /* episodes of stepwise control that may be open at once; 0 = 1 */
 
@@ -196,13 +206,17 @@ struct ds_env_table {
     void (*measure)(void *self, uint64_t k, double *out);
 
     /* Stepwise control: begins an episode; writes the observation of the present state; takes control step
-     * `k`, all in lane kit.lane. A call of the host for many lanes is one call of each function per lane.
-     * act() sets reward, cost_steps and loss (as if the episode ended there), the outcome if it is not
-     * DS_EVAL_OK, and `ended` (DS_STEPS_*) if the rules end the episode in this step. The kit ends an episode
-     * that reaches the horizon. */
+     * `k`, all in lane kit.lane. A call of the host for many lanes is one call of each function per lane,
+     * unless act_many() or back_many() takes the steps. act() sets reward, cost_steps and loss (as if the
+     * episode ended there), the outcome if it is not DS_EVAL_OK, and `ended` (DS_STEPS_*) if the rules end
+     * the episode in this step. The kit ends an episode that reaches the horizon. */
     ds_status (*begin)(void *self, uint64_t noise_key);
     void (*observe)(const void *self, double *obs);
     ds_status (*act)(void *self, uint64_t k, ds_step *io);
+    /* Does for `count` different lanes (2 .. 64) what act() does for one, with the same results bit for bit;
+     * a status other than DS_OK holds for all of them. kit.lane is undefined. NULL, or kit.max_rows is 1:
+     * act() for each. */
+    ds_status (*act_many)(void *self, uint64_t count, ds_env_kit_act *row);
 
     /* Derivatives of control steps (diffsim/ext/draft/steps_gradient.h): sets the adjoint of the state after
      * `last` steps to 0; goes back over step io->step, which is `last` - 1 or the one before that of
@@ -211,6 +225,8 @@ struct ds_env_table {
     int (*differentiable)(const void *self);
     ds_status (*back_begin)(void *self, uint64_t last);
     ds_status (*back)(void *self, ds_back *io);
+    /* What act_many() is to act(); back_begin() was called where a sweep begins. */
+    ds_status (*back_many)(void *self, uint64_t count, ds_env_kit_sweep *row);
 
     /* Channels (diffsim/ext/channel.h): their number with these parameters; the description of channel i (set
      * name, role, operations and shape; the default is F64 with one dimension); the result of a query about

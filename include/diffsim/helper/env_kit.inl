@@ -428,20 +428,20 @@ static inline void ds_env_kit_steps_failed(ds_env_kit *kit, ds_step *io, ds_stat
     io->loss = INFINITY;
 }
 
-static inline ds_status ds_env_kit_steps_step_one(void *self, uint64_t lane, ds_step *io)
+/* Whether a lane can take a step. */
+static inline ds_status ds_env_kit_step_ready(ds_env_kit *kit, uint64_t lane)
 {
-    ds_env_kit *kit = (ds_env_kit *)self;
     if (!ds_env_kit_enter(kit, lane)) {
         return DS_E_ARG;
     }
-    if (kit->next >= kit->horizon) {
-        return DS_E_STATE;
-    }
-    io->outcome = DS_EVAL_OK;
-    io->ended = DS_STEPS_CONTINUES;
-    const ds_status status = kit->env->act(kit, kit->next, io);
+    return kit->next >= kit->horizon ? DS_E_STATE : DS_OK;
+}
+
+/* Completes a step of the present lane, for which act() returned `status`. */
+static inline void ds_env_kit_step_done(ds_env_kit *kit, ds_step *io, ds_status status)
+{
     if (status == DS_E_ARG) { /* the action was refused and the episode is unchanged */
-        return status;
+        return;
     }
     kit->next++;
     kit->back = DS_ENV_KIT_CLOSED;
@@ -456,6 +456,18 @@ static inline ds_status ds_env_kit_steps_step_one(void *self, uint64_t lane, ds_
         kit->env->observe(kit, io->obs);
     }
     kit->next = io->ended != DS_STEPS_CONTINUES ? DS_ENV_KIT_CLOSED : kit->next;
+}
+
+static inline ds_status ds_env_kit_steps_step_one(void *self, uint64_t lane, ds_step *io)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    ds_status status = ds_env_kit_step_ready(kit, lane);
+    if (status == DS_OK) {
+        io->outcome = DS_EVAL_OK;
+        io->ended = DS_STEPS_CONTINUES;
+        status = kit->env->act(kit, kit->next, io);
+        ds_env_kit_step_done(kit, io, status);
+    }
     return status;
 }
 
@@ -466,18 +478,58 @@ static inline ds_status ds_env_kit_steps_begin(void *self, const ds_step_rows *r
                               ds_env_kit_steps_begin_one);
 }
 
+/* Takes the steps of rows `from` .. `from` + count - 1 in one call. */
+static inline ds_status ds_env_kit_step_many(ds_env_kit *kit, const ds_step_rows *rows,
+                                             const ds_step_results *results, uint64_t from, uint64_t count)
+{
+    const uint64_t n_act = kit->n / kit->horizon;
+    ds_env_kit_act act[DS_ENV_KIT_ROWS];
+    ds_status ready = DS_OK;
+    uint64_t taken = 0;
+    for (; taken < count && ready == DS_OK; taken += ready == DS_OK) {
+        const uint64_t i = from + taken;
+        ready = ds_env_kit_step_ready(kit, rows->lane[i]);
+        const ds_env_kit_act each = {
+            rows->lane[i],
+            kit->next,
+            {DS_EVAL_OK, DS_STEPS_CONTINUES, rows->action + i * n_act, results->obs + i * kit->n_obs, 0, 0, 0}};
+        act[taken] = each;
+    }
+    const ds_status status = taken > 0 ? kit->env->act_many(kit, taken, act) : DS_OK;
+    for (uint64_t k = 0; k < taken; k++) {
+        ds_step *io = &act[k].io;
+        ds_env_kit_enter(kit, act[k].lane);
+        ds_env_kit_step_done(kit, io, status);
+        results->reward[from + k] = io->reward;
+        results->ended[from + k] = io->ended;
+        results->loss[from + k] = io->loss;
+        results->outcome[from + k] = io->outcome;
+        results->cost_steps[from + k] = io->cost_steps;
+    }
+    return status != DS_OK ? status : ready;
+}
+
 static inline ds_status ds_env_kit_steps_step(void *self, const ds_step_rows *rows,
                                               const ds_step_results *results)
 {
-    const ds_env_kit *kit = (const ds_env_kit *)self;
-    return ds_step_each(self, rows, results, kit->n / kit->horizon, kit->n_obs, ds_env_kit_steps_step_one);
+    ds_env_kit *kit = (ds_env_kit *)self;
+    ds_status status = DS_OK;
+    if (kit->env->act_many == NULL || kit->max_rows == 1 || rows->count < 2) {
+        return ds_step_each(self, rows, results, kit->n / kit->horizon, kit->n_obs,
+                            ds_env_kit_steps_step_one);
+    }
+    for (uint64_t k = 0; k < rows->count && status == DS_OK; k += DS_ENV_KIT_ROWS) {
+        const uint64_t left = rows->count - k;
+        status = ds_env_kit_step_many(kit, rows, results, k, left < DS_ENV_KIT_ROWS ? left : DS_ENV_KIT_ROWS);
+    }
+    return status;
 }
 
 /* ---- derivatives of control steps ---- */
 
-static inline ds_status ds_env_kit_back_one(void *self, uint64_t lane, ds_back *io)
+/* Whether a lane can go back over a step; begins a sweep where the row says so. */
+static inline ds_status ds_env_kit_back_ready(ds_env_kit *kit, uint64_t lane, ds_back *io)
 {
-    ds_env_kit *kit = (ds_env_kit *)self;
     ds_status status = DS_OK;
     if (!ds_env_kit_enter(kit, lane)) {
         return DS_E_ARG;
@@ -488,20 +540,64 @@ static inline ds_status ds_env_kit_back_one(void *self, uint64_t lane, ds_back *
     if (io->begins) {
         kit->back = io->step + 1;
         status = kit->env->back_begin(kit, io->step + 1);
+        kit->back = status == DS_OK ? kit->back : DS_ENV_KIT_CLOSED;
     }
     if (status == DS_OK && (kit->back == DS_ENV_KIT_CLOSED || kit->back == 0 || io->step != kit->back - 1)) {
         return DS_E_STATE;
     }
     io->cost_steps = 0;
-    status = status == DS_OK ? kit->env->back(kit, io) : status;
-    kit->back = status == DS_OK ? io->step : DS_ENV_KIT_CLOSED;
     return status;
+}
+
+static inline ds_status ds_env_kit_back_one(void *self, uint64_t lane, ds_back *io)
+{
+    ds_env_kit *kit = (ds_env_kit *)self;
+    ds_status status = ds_env_kit_back_ready(kit, lane, io);
+    if (status == DS_OK) {
+        status = kit->env->back(kit, io);
+        kit->back = status == DS_OK ? io->step : DS_ENV_KIT_CLOSED;
+    }
+    return status;
+}
+
+/* Goes back over the steps of rows `from` .. `from` + count - 1 in one call. */
+static inline ds_status ds_env_kit_back_many(ds_env_kit *kit, const ds_back_rows *rows,
+                                             const ds_back_results *results, uint64_t from, uint64_t count)
+{
+    const uint64_t n_act = kit->n / kit->horizon;
+    ds_env_kit_sweep sweep[DS_ENV_KIT_ROWS];
+    ds_status ready = DS_OK;
+    uint64_t taken = 0;
+    for (; taken < count && ready == DS_OK; taken += ready == DS_OK) {
+        const uint64_t i = from + taken;
+        const ds_env_kit_sweep each = {rows->lane[i],
+                                       {rows->step[i], rows->reward_bar[i], rows->obs_bar + i * kit->n_obs,
+                                        results->action_bar + i * n_act, rows->begins[i], DS_EVAL_OK, 0}};
+        sweep[taken] = each;
+        ready = ds_env_kit_back_ready(kit, each.lane, &sweep[taken].io);
+    }
+    const ds_status status = taken > 0 ? kit->env->back_many(kit, taken, sweep) : DS_OK;
+    for (uint64_t k = 0; k < taken; k++) {
+        ds_env_kit_enter(kit, sweep[k].lane);
+        kit->back = status == DS_OK ? sweep[k].io.step : DS_ENV_KIT_CLOSED;
+        results->outcome[from + k] = sweep[k].io.outcome;
+        results->cost_steps[from + k] = sweep[k].io.cost_steps;
+    }
+    return status != DS_OK ? status : ready;
 }
 
 static inline ds_status ds_env_kit_back(void *self, const ds_back_rows *rows, const ds_back_results *results)
 {
-    const ds_env_kit *kit = (const ds_env_kit *)self;
-    return ds_back_each(self, rows, results, kit->n / kit->horizon, kit->n_obs, ds_env_kit_back_one);
+    ds_env_kit *kit = (ds_env_kit *)self;
+    ds_status status = DS_OK;
+    if (kit->env->back_many == NULL || kit->max_rows == 1 || rows->count < 2) {
+        return ds_back_each(self, rows, results, kit->n / kit->horizon, kit->n_obs, ds_env_kit_back_one);
+    }
+    for (uint64_t k = 0; k < rows->count && status == DS_OK; k += DS_ENV_KIT_ROWS) {
+        const uint64_t left = rows->count - k;
+        status = ds_env_kit_back_many(kit, rows, results, k, left < DS_ENV_KIT_ROWS ? left : DS_ENV_KIT_ROWS);
+    }
+    return status;
 }
 
 /* ---- names of the variables ---- */

@@ -12,10 +12,17 @@
 #define real_abs vec_abs
 #include "balance_step.h"
 
+VEC_INLINE void load_state(const double *state, vec s[4])
+{
+    for (int i = 0; i < 4; i++) {
+        s[i] = vec_load(state + i * VECTOR_LANES);
+    }
+}
+
 static void simulate(uint64_t steps, const double *const *action, const double *state, double *lived)
 {
-    const uint64_t n = VECTOR_LANES;
-    vec s[4] = {vec_load(state), vec_load(state + n), vec_load(state + 2 * n), vec_load(state + 3 * n)};
+    vec s[4];
+    load_state(state, s);
     vec count = vec_all(0);
     vec_bits alive = ~(vec_bits){0};
     for (uint64_t k = 0; k < steps && vec_any(alive); k++) {
@@ -26,4 +33,15 @@ static void simulate(uint64_t steps, const double *const *action, const double *
     vec_store(lived, count);
 }
 
-ISA_DEFINE(balance_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate};
+static void push(const double *action, double *state, double *fallen)
+{
+    vec s[4];
+    load_state(state, s);
+    balance_push(s, vec_load(action));
+    for (int i = 0; i < 4; i++) {
+        vec_store(state + i * VECTOR_LANES, s[i]);
+    }
+    vec_store(fallen, vec_only(~balance_stands(s), vec_all(1)));
+}
+
+ISA_DEFINE(balance_lanes) = {ISA_NAME(LANES_ISA), VECTOR_LANES, simulate, push};

@@ -320,7 +320,7 @@ void chain_lanes_simulate(chain *c, const chain_table *t, const chain_state *sta
     c->lanes->simulate(&c->law, t, start, c->lanes_tape, keep, end);
 }
 
-void chain_lanes_adjoint(chain *c, const chain_table *t, const chain_state *bar, double *const *grad)
+void chain_lanes_adjoint(chain *c, const chain_table *t, chain_state *bar, double *const *grad)
 {
     c->lanes->adjoint(&c->law, t, c->lanes_tape, bar, grad);
 }
@@ -400,14 +400,24 @@ chain *chain_create(ds_memory *m, const chain_params *p, uint64_t steps)
 
 /* ---- observations ---- */
 
-void chain_tip(const chain_params *p, const chain_state *s, double tip[2])
+void chain_tip_at(const chain_params *p, double x, const double *sine, const double *cosine, double tip[2])
 {
-    tip[0] = s->x;
+    tip[0] = x;
     tip[1] = 0;
     for (int i = 0; i < p->links; i++) {
-        tip[0] -= p->length[i] * sin(s->theta[i]);
-        tip[1] += p->length[i] * cos(s->theta[i]);
+        tip[0] -= p->length[i] * sine[i];
+        tip[1] += p->length[i] * cosine[i];
     }
+}
+
+void chain_tip(const chain_params *p, const chain_state *s, double tip[2])
+{
+    double sine[N], cosine[N];
+    for (int i = 0; i < p->links; i++) {
+        sine[i] = sin(s->theta[i]);
+        cosine[i] = cos(s->theta[i]);
+    }
+    chain_tip_at(p, s->x, sine, cosine, tip);
 }
 
 double chain_energy(const chain_params *p, const chain_state *s)

@@ -38,8 +38,8 @@ uint64_t chain_width(const chain *c);
 void chain_lanes_simulate(chain *c, const chain_table *t, const chain_state *start, int keep,
                           chain_state *end);
 
-/* Reverse sweep over them. bar: derivatives by the final states; grad: by x. */
-void chain_lanes_adjoint(chain *c, const chain_table *t, const chain_state *bar, double *const *grad);
+/* Reverse sweep over them. bar, in: derivatives by the final states; out: by the start states; grad: by x. */
+void chain_lanes_adjoint(chain *c, const chain_table *t, chain_state *bar, double *const *grad);
 
 /* State before step t (t = steps: the final state). */
 void chain_get(const chain *c, uint64_t t, chain_state *out);
@@ -57,7 +57,8 @@ int64_t chain_bad_step(const chain *c);
  * h). */
 void chain_accelerations(chain *c, const chain_state *s, const double *u, double *a, double *alpha);
 
-/* Position of the outer end of the last link. */
+/* Position of the outer end of the last link; with sine and cosine of the angles. */
+void chain_tip_at(const chain_params *p, double x, const double *sine, const double *cosine, double tip[2]);
 void chain_tip(const chain_params *p, const chain_state *s, double tip[2]);
 
 /* Kinetic plus potential energy (zero at the height of the cart), J. */

@@ -43,10 +43,10 @@ typedef struct chain_state {
     double theta[CHAIN_MAX_LINKS], omega[CHAIN_MAX_LINKS];
 } chain_state;
 
-/* Episodes side by side, one in each lane: they have the start state in common, and controls scale[j]
- * x[lane][i + j] for every `hold` steps. */
+/* Episodes side by side, one in each lane, with controls scale[j] x[lane][i + j] for every `hold` steps. */
 typedef struct chain_table {
     uint64_t steps, hold;
+    uint64_t apart;         /* 0: all begin at start[0]; 1: each at its own start[lane] */
     const double *scale;    /* links + 1 */
     const double *const *x; /* chain_width() arrays */
 } chain_table;
@@ -64,7 +64,7 @@ typedef struct chain_lanes {
      * doubles per number for each of steps + 1 states; without `keep` only the first two are used. */
     void (*simulate)(const chain_law *law, const chain_table *t, const chain_state *start, double *tape,
                      int keep, chain_state *end);
-    void (*adjoint)(const chain_law *law, const chain_table *t, const double *tape, const chain_state *bar,
+    void (*adjoint)(const chain_law *law, const chain_table *t, const double *tape, chain_state *bar,
                     double *const *grad);
 } chain_lanes;
 

@@ -23,14 +23,16 @@ INLINE void controls(const chain_table *t, uint64_t group, uint64_t k, real *u, 
     }
 }
 
-INLINE void begin(const chain_state *start, real *r, const int n)
+INLINE void begin(const chain_state *start, uint64_t apart, real *r, const int n)
 {
-    for (int i = 0; i < n; i++) {
-        THETA(r, n)[i] = vec_all(start->theta[i]);
-        OMEGA(r, n)[i] = vec_all(start->omega[i]);
+    for (int lane = 0; lane < VECTOR_LANES; lane++, start += apart) {
+        for (int i = 0; i < n; i++) {
+            THETA(r, n)[i][lane] = start->theta[i];
+            OMEGA(r, n)[i][lane] = start->omega[i];
+        }
+        CART(r, n)[0][lane] = start->x;
+        CART(r, n)[1][lane] = start->v;
     }
-    CART(r, n)[0] = vec_all(start->x);
-    CART(r, n)[1] = vec_all(start->v);
 }
 
 INLINE void finish(const real *r, chain_state *end, const int n)
@@ -57,7 +59,7 @@ INLINE void simulate(const chain_law *c, const chain_table *t, const chain_state
     real u[GROUPS][N + 1];
     uint64_t held = 0, block = 0, at = 0, next;
     for (uint64_t g = 0; g < GROUPS; g++) {
-        begin(start, tape + tape_of(t, g, n), n);
+        begin(start + g * VECTOR_LANES * t->apart, t->apart, tape + tape_of(t, g, n), n);
         controls(t, g, 0, u[g], n);
     }
     for (uint64_t s = 0; s < t->steps; s++, at = next) {
@@ -100,7 +102,19 @@ INLINE void adjoint_of(const chain_state *bar, adjoint *a, const int n)
     }
 }
 
-INLINE void reverse(const chain_law *c, const chain_table *t, const real *tape, const chain_state *bar,
+INLINE void adjoint_to(const adjoint *a, chain_state *bar, const int n)
+{
+    for (int lane = 0; lane < VECTOR_LANES; lane++) {
+        bar[lane].x = a->cart[0][lane];
+        bar[lane].v = a->cart[1][lane];
+        for (int i = 0; i < n; i++) {
+            bar[lane].theta[i] = a->theta[i][lane];
+            bar[lane].omega[i] = a->omega[i][lane];
+        }
+    }
+}
+
+INLINE void reverse(const chain_law *c, const chain_table *t, const real *tape, chain_state *bar,
                     double *const *grad, const int n, const int force)
 {
     adjoint a[GROUPS];
@@ -122,6 +136,9 @@ INLINE void reverse(const chain_law *c, const chain_table *t, const real *tape, 
         }
         left = ends ? t->hold : left;
         block -= (uint64_t)ends;
+    }
+    for (uint64_t g = 0; g < GROUPS; g++) {
+        adjoint_to(&a[g], bar + g * VECTOR_LANES, n);
     }
 }
 
@@ -151,8 +168,8 @@ static void simulate_lanes(const chain_law *law, const chain_table *t, const cha
     FOR_LINKS(simulate, &own, t, start, (vec *)tape, keep, end);
 }
 
-static void adjoint_lanes(const chain_law *law, const chain_table *t, const double *tape,
-                          const chain_state *bar, double *const *grad)
+static void adjoint_lanes(const chain_law *law, const chain_table *t, const double *tape, chain_state *bar,
+                          double *const *grad)
 {
     const chain_law own = *law;
     FOR_LINKS(reverse, &own, t, (const vec *)tape, bar, grad);

@@ -19,7 +19,17 @@ typedef struct rod_law {
     double effort;      /* ROD_EFFORT: weight of the squared torque of a step */
 } rod_law;
 
+enum { ROD_MOST = 16 };  /* lanes of a kernel */
 enum { ROD_RECORD = 4 }; /* vectors of a record: theta, omega, cosine, whether the speed limit acts */
+
+/* One step of each of many episodes, for each lane. */
+typedef struct rod_rows {
+    double u[ROD_MOST], theta[ROD_MOST], omega[ROD_MOST]; /* torque; state before the step, then after it */
+    double cost[ROD_MOST];                                /* of the step */
+    double limited[ROD_MOST];                             /* 1: the speed limit acts, else 0 */
+    /* Of its reverse: how often the cost counts; derivatives as in rod_reverse(); that by the torque. */
+    double weight[ROD_MOST], a[ROD_MOST], b[ROD_MOST], by_torque[ROD_MOST];
+} rod_rows;
 
 typedef struct rod_lanes {
     const char *isa;
@@ -31,6 +41,9 @@ typedef struct rod_lanes {
     /* theta_bar, omega_bar: derivatives by the final states (width each); writes those by the torques. */
     void (*adjoint)(const rod_law *l, uint64_t steps, const double *const *u, const double *record,
                     const double *theta_bar, const double *omega_bar, double *const *grad);
+    /* Takes one step of `width` episodes, forwards, or backwards from the state before it. */
+    void (*step)(const rod_law *l, rod_rows *r);
+    void (*back)(const rod_law *l, rod_rows *r);
 } rod_lanes;
 
 /* The kernels of this machine. */

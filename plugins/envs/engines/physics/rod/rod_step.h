@@ -47,7 +47,7 @@ ROD_INLINE real_mask rod_move(const rod_law *l, real *theta, real *omega, real u
  * acts, the new speed does not depend on anything (its derivative is taken as 0 there, as 1 up to and at
  * the limit); the wrapped angle has slope 1, also at its jump at pi. */
 ROD_INLINE real rod_reverse(const rod_law *l, real theta, real omega, real u, real cosine, real_mask at_limit,
-                            double weight, real *a, real *b)
+                            real weight, real *a, real *b)
 {
     *b += l->dt * *a;
     *b = real_choose(at_limit, (real){0}, *b);

@@ -94,9 +94,9 @@ ROD_INLINE void go_back(const rod_law *l, uint64_t k, uint64_t g, const double *
                         const double *record, vec *a, vec *b, double *const *grad)
 {
     const double *r = record + (k * GROUPS + g) * ROD_RECORD * VECTOR_LANES;
-    const vec by_torque =
-        rod_reverse(l, vec_load(r), vec_load(r + VECTOR_LANES), lanes_load(u + g * VECTOR_LANES, k),
-                    vec_load(r + 2 * VECTOR_LANES), (vec_bits)vec_load(r + 3 * VECTOR_LANES), 1, a, b);
+    const vec by_torque = rod_reverse(l, vec_load(r), vec_load(r + VECTOR_LANES),
+                                      lanes_load(u + g * VECTOR_LANES, k), vec_load(r + 2 * VECTOR_LANES),
+                                      (vec_bits)vec_load(r + 3 * VECTOR_LANES), vec_all(1), a, b);
     lanes_store(grad + g * VECTOR_LANES, k, by_torque);
 }
 
@@ -112,4 +112,30 @@ static void adjoint(const rod_law *l, uint64_t steps, const double *const *u, co
     }
 }
 
-ISA_DEFINE(rod_lanes) = {ISA_NAME(LANES_ISA), WIDTH, simulate, adjoint};
+static void step(const rod_law *l, rod_rows *r)
+{
+    for (int g = 0; g < WIDTH; g += VECTOR_LANES) {
+        const vec u = vec_load(r->u + g);
+        vec theta = vec_load(r->theta + g), omega = vec_load(r->omega + g), cosine;
+        vec_store(r->cost + g, rod_cost(l, theta, omega, u));
+        vec_store(r->limited + g, vec_only(rod_move(l, &theta, &omega, u, &cosine), vec_all(1)));
+        vec_store(r->theta + g, theta);
+        vec_store(r->omega + g, omega);
+    }
+}
+
+static void back(const rod_law *l, rod_rows *r)
+{
+    for (int g = 0; g < WIDTH; g += VECTOR_LANES) {
+        const vec theta = vec_load(r->theta + g);
+        vec a = vec_load(r->a + g), b = vec_load(r->b + g), sine, cosine;
+        vec_sincos_same(theta, &sine, &cosine);
+        vec_store(r->by_torque + g,
+                  rod_reverse(l, theta, vec_load(r->omega + g), vec_load(r->u + g), cosine,
+                              (vec_bits)(vec_load(r->limited + g) > 0.0), vec_load(r->weight + g), &a, &b));
+        vec_store(r->a + g, a);
+        vec_store(r->b + g, b);
+    }
+}
+
+ISA_DEFINE(rod_lanes) = {ISA_NAME(LANES_ISA), WIDTH, simulate, adjoint, step, back};
