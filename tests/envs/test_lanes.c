@@ -188,7 +188,7 @@ static void rows_have_the_bits_of_points(void **state)
 
 /* ---- stepwise control ---- */
 
-enum { EPISODES = 5, LONGEST = 60, MOST_OBS = 11, MOST_ACT = 4 };
+enum { EPISODES = 21, LONGEST = 200, MOST_OBS = 11, MOST_ACT = 4 };
 
 /* The episode in one lane, with a sweep back over it. */
 typedef struct course {
@@ -297,6 +297,24 @@ static void play(stepper *s, uint64_t first, uint64_t count, course *out)
     }
 }
 
+/* A lane without an episode ends a call: rows before it have taken their step, rows after it have not. */
+static void a_call_ends_at_a_free_lane(stepper *s, const double *x)
+{
+    double obs[3 * MOST_OBS], act[3 * MOST_ACT], reward[3] = {0}, loss[3] = {0};
+    uint32_t ended[3] = {0}, outcome[3] = {0};
+    uint64_t cost[3] = {0};
+    const uint64_t open[] = {0, 2}, lane[] = {0, 1, 2}, m = s->info.n_act;
+    const ds_step_results results = {sizeof results, 0, obs, reward, ended, loss, outcome, cost};
+    const ds_step_rows begin = {sizeof begin, 0, 2, open, NULL, NULL},
+                       step = {sizeof step, 0, 3, lane, NULL, act};
+    for (uint64_t k = 0; k < 3; k++) {
+        memcpy(act + k * m, x, m * sizeof *x);
+    }
+    assert_int_equal(s->steps->begin(s->e.self, &begin, &results), DS_OK);
+    assert_int_equal(s->steps->step(s->e.self, &step, &results), DS_E_STATE);
+    assert_true(cost[0] > 0 && cost[2] == 0);
+}
+
 /* Episodes in the lanes of one instance have the bits of episodes in an instance of their own. */
 static void lanes_have_the_bits_of_episodes(void **state)
 {
@@ -305,6 +323,10 @@ static void lanes_have_the_bits_of_episodes(void **state)
         {"cartpole", 1, {"steps=20", "links=3", "hold=2", "control=force", NULL}},
         {"cartpole_gym", 1, {"steps=60", "start=random", NULL}}, /* episodes of different length */
         {"pendulum", 1, {NULL}},
+        {"pendulum", 1, {"variant=gym", "start=random", NULL}},
+        {"pendulum", 1, {"variant=swingup200", NULL}},
+        {"push_far", 1, {"steps=40", NULL}},
+        {"roomba", 1, {"steps=40", NULL}}, /* a term of the last state */
     };
     (void)state;
     for (size_t i = 0; i < sizeof stepped / sizeof *stepped; i++) {
@@ -336,6 +358,7 @@ static void lanes_have_the_bits_of_episodes(void **state)
         assert_int_equal(ds_step_call(together.steps, together.e.self, together.info.max_lanes, &io),
                          DS_E_ARG);
         assert_int_equal(ds_step_call(together.steps, together.e.self, 1, &io), DS_E_STATE);
+        a_call_ends_at_a_free_lane(&together, x);
         fake_env_close(&together.e);
     }
 }

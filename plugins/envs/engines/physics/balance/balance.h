@@ -12,8 +12,8 @@ typedef struct balance_lanes {
     /* Simulates `width` episodes of at most `steps` pushes action[lane][step], until the pole of each has
      * fallen. state: x, v, theta, omega at the start (`width` each); lived: the pushes of each. */
     void (*simulate)(uint64_t steps, const double *const *action, const double *state, double *lived);
-    /* One push of `width` episodes: state as above, in: before it; out: after it. fallen: 1 where the pole has
-     * fallen, else 0. */
+    /* One push of `width` episodes. state: as above, before the push; then after it. fallen: 1 where the pole
+     * has fallen, else 0. */
     void (*push)(const double *action, double *state, double *fallen);
 } balance_lanes;
 

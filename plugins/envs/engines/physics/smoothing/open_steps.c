@@ -9,11 +9,20 @@
 
 /* ---- stepwise control ---- */
 
+/* The episode of the present lane, which becomes the last one of o->roll. */
+static open_episode *enter(open_loop *o)
+{
+    open_episode *ep = &o->episode[o->kit.lane];
+    o->roll.x = ep->x;
+    o->roll.u = ep->u;
+    return ep;
+}
+
 ds_status open_loop_begin(void *self, uint64_t noise_key)
 {
     open_loop *o = self;
     (void)noise_key;
-    o->running = 0;
+    enter(o)->running = 0;
     rollout_begin(&o->roll);
     return DS_OK;
 }
@@ -21,15 +30,17 @@ ds_status open_loop_begin(void *self, uint64_t noise_key)
 void open_loop_observe(const void *self, double *obs)
 {
     const open_loop *o = self;
-    memcpy(obs, open_loop_state(o, o->kit.next), o->roll.system->states * sizeof *obs);
+    const uint64_t ns = o->roll.system->states;
+    memcpy(obs, o->episode[o->kit.lane].x + o->kit.next * ns, ns * sizeof *obs);
 }
 
 ds_status open_loop_act(void *self, uint64_t k, ds_step *io)
 {
     open_loop *o = self;
+    open_episode *ep = enter(o);
     const double cost = rollout_advance(&o->roll, k, io->action);
     const double *x = open_loop_state(o, k + 1);
-    o->running += cost;
+    ep->running += cost;
     io->reward = -cost;
     io->outcome = isfinite(cost) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     for (uint64_t i = 0; i < o->roll.system->states; i++) {
@@ -38,7 +49,7 @@ ds_status open_loop_act(void *self, uint64_t k, ds_step *io)
     if (k + 1 == o->kit.steps && io->outcome == DS_EVAL_OK) {
         const double end = rollout_cost(&o->roll, k + 1), term = o->term != NULL ? o->term(o) : 0;
         io->reward -= end + term;
-        io->loss = o->running + end + term;
+        io->loss = ep->running + end + term;
         io->outcome = isfinite(io->loss) ? DS_EVAL_OK : DS_EVAL_DIVERGED;
     }
     io->cost_steps = 1;
@@ -53,19 +64,20 @@ int open_loop_differentiable(const void *self)
 ds_status open_loop_back_begin(void *self, uint64_t last)
 {
     open_loop *o = self;
+    open_episode *ep = enter(o);
     (void)last;
-    o->end_bar = 0;
-    memset(o->roll.bar, 0, o->roll.system->states * sizeof *o->roll.bar);
+    ep->end_bar = 0;
+    memset(ep->bar, 0, sizeof ep->bar);
     return DS_OK;
 }
 
-/* Adds weight x the derivatives of `term` by state t to the adjoint. */
-static void add_term(open_loop *o, uint64_t t)
+/* Adds end_bar times the derivatives of `term` by state t to the adjoint. */
+static void add_term(open_loop *o, double end_bar, uint64_t t)
 {
     const uint64_t ns = o->roll.system->states;
-    const double *bar = o->term_back != NULL && o->end_bar != 0 ? o->term_back(o) + t * ns : NULL;
+    const double *bar = o->term_back != NULL && end_bar != 0 ? o->term_back(o) + t * ns : NULL;
     for (uint64_t i = 0; bar != NULL && i < ns; i++) {
-        o->roll.bar[i] += o->end_bar * bar[i];
+        o->roll.bar[i] += end_bar * bar[i];
     }
 }
 
@@ -73,20 +85,22 @@ ds_status open_loop_back(void *self, ds_back *io)
 {
     open_loop *o = self;
     rollout *r = &o->roll;
+    open_episode *ep = enter(o);
     const uint64_t ns = r->system->states, k = io->step;
     for (uint64_t i = 0; i < ns; i++) {
-        r->bar[i] += io->obs_bar[i];
+        r->bar[i] = ep->bar[i] + io->obs_bar[i];
     }
     if (k + 1 == o->kit.steps) {
         const double *x = open_loop_state(o, k + 1);
-        o->end_bar = -io->reward_bar;
+        ep->end_bar = -io->reward_bar;
         for (uint64_t i = 0; i < ns; i++) {
-            r->bar[i] += o->end_bar * 2 * r->qd[i] * (x[i] - r->goal[i]);
+            r->bar[i] += ep->end_bar * 2 * r->qd[i] * (x[i] - r->goal[i]);
         }
-        add_term(o, k + 1);
+        add_term(o, ep->end_bar, k + 1);
     }
     rollout_back_step(r, k, -io->reward_bar, io->action_bar);
-    add_term(o, k);
+    add_term(o, ep->end_bar, k);
+    memcpy(ep->bar, r->bar, ns * sizeof *r->bar);
     io->cost_steps = 1;
     return DS_OK;
 }

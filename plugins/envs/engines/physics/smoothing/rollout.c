@@ -287,6 +287,13 @@ void open_loop_read(open_loop *o, ds_param_reader *in, const rollout_system *sys
     o->kit.horizon = r->steps;
     o->kit.n_obs = ns;
     o->model = ds_memory_doubles(&o->kit.memory, ns * (ns + nu));
+    o->kit.lanes = ds_env_kit_lanes_of((r->steps + 1) * (ns + nu) * sizeof *r->x);
+    o->episode = ds_memory_take(&o->kit.memory, o->kit.lanes, sizeof *o->episode);
+    for (uint64_t lane = 0; o->episode != NULL && lane < o->kit.lanes; lane++) {
+        open_episode *ep = &o->episode[lane];
+        ep->x = lane == 0 ? r->x : ds_memory_doubles(&o->kit.memory, (r->steps + 1) * ns);
+        ep->u = lane == 0 ? r->u : ds_memory_doubles(&o->kit.memory, r->steps * nu);
+    }
     if (in->status != DS_OK || o->kit.memory.failed) {
         return;
     }

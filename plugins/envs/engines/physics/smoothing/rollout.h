@@ -86,6 +86,14 @@ typedef struct open_loop_usual {
     double guess; /* of all controls at the start of a search */
 } open_loop_usual;
 
+/* Stepwise control: the episode of a lane. */
+typedef struct open_episode {
+    double *x, *u;                /* as in a rollout */
+    double running;               /* loss so far */
+    double end_bar;               /* adjoint of the reward of the last step */
+    double bar[OPEN_LOOP_STATES]; /* adjoint of the state */
+} open_episode;
+
 typedef struct open_loop {
     ds_env_kit kit; /* must be first */
     rollout roll;
@@ -100,8 +108,8 @@ typedef struct open_loop {
      * `more` of rollout_back(). term NULL: no such term; term_back NULL: no derivatives. */
     double (*term)(void *self);
     const double *(*term_back)(void *self);
-    double running, end_bar; /* stepwise control: loss so far; adjoint of the reward of the last step */
-    double *model;           /* channels: a linear model of one step */
+    open_episode *episode; /* of each lane */
+    double *model;         /* channels: a linear model of one step */
 } open_loop;
 
 /* Parameters of all these environments. states_, controls_: numbers in a state, of a control. */
