@@ -47,6 +47,7 @@ include %D%/engines/physics/quasidynamic/local.mk
 	%D%/engines/kit/memory_share.h \
 	%D%/engines/kit/memory_share.c \
 	%D%/engines/kit/norm.h \
+	%D%/engines/kit/penalties.h \
 	%D%/engines/kit/state_net.c \
 	%D%/engines/kit/state_net.h \
 	%D%/engines/kit/team.h \

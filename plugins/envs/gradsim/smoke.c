@@ -4,6 +4,7 @@
  * (Jatavallabhula et al., ICLR 2021). */
 #include "engines/physics/smoke/smoke.h"
 #include "engines/kit/bundled.h"
+#include "engines/kit/penalties.h"
 
 #include <string.h>
 
@@ -30,6 +31,7 @@ static const ds_param *const params[] = {
             "0.2727 size (16, 20 and 30 cells of 110)."),
     DS_LIST("limit", "", 1e-6, 1e3, 1, "cells/step", "Bound of the variables; empty = 2 (waves), 6 (field)."),
     DS_INT("sweeps", "6", 1, 10000, "", "Jacobi sweeps for the pressure in each step."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct smoke_env {
@@ -42,7 +44,55 @@ typedef struct smoke_env {
     double *wanted;         /* target density */
     smoke_state start, now; /* the episode; scratch memory: a frame, derivatives, directions */
     uint32_t *corner;       /* of the squares */
+    /* Networks: a push of each cell; their parameters, a change of them, derivatives by them. */
+    smoke_push push;
+    const double *w, *w_dot;
+    double *w_bar, *tape;
 } smoke_env;
+
+/* ---- networks ---- */
+
+static uint64_t hooks_of_smoke(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "velocity", "cells/step", "Of the cell, before the step.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "density", "", "Of smoke in the cell, 0 to 1.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 2, "push", "cells/step",
+                    "Added to the velocity of each cell in each step, before the pressure acts.");
+    return k;
+}
+
+static void push_add(void *self, const double in[3], double push[2])
+{
+    const smoke_env *e = self;
+    ds_hybrid_forward(&e->kit.hybrid, e->w, in, push, e->tape);
+}
+
+static void push_bar(void *self, const double in[3], const double push_bar_[2], double in_bar[3])
+{
+    const smoke_env *e = self;
+    double push[2] = {0, 0}, bar[2] = {push_bar_[0], push_bar_[1]};
+    ds_hybrid_forward(&e->kit.hybrid, e->w, in, push, e->tape);
+    ds_hybrid_reverse(&e->kit.hybrid, e->w, e->tape, bar, e->w_bar, in_bar);
+}
+
+static void push_dot(void *self, const double in[3], const double in_dot[3], double push_dot_[2])
+{
+    const smoke_env *e = self;
+    double push[2] = {0, 0};
+    ds_hybrid_forward(&e->kit.hybrid, e->w, in, push, e->tape);
+    ds_hybrid_tangent(&e->kit.hybrid, e->w, e->tape, e->w_dot, in_dot, push_dot_);
+}
+
+static void wire(smoke_env *e)
+{
+    if (e->kit.hybrid.nets > 0 && e->sim != NULL) {
+        e->push = (smoke_push){push_add, push_bar, push_dot, e};
+        e->tape = ds_memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
+        smoke_set_push(e->sim, &e->push);
+    }
+}
 
 /* ---- set-up ---- */
 
@@ -93,6 +143,7 @@ static ds_status allocate_smoke(void *self)
                             e->size / 4);
     }
     e->sim = smoke_create(m, e->size, e->sweeps, e->kit.steps, NULL, e->kit.host);
+    wire(e);
     e->stream = e->variables == WAVES ? stream_create(m, e->size, e->waves) : NULL;
     e->wanted = ds_memory_doubles(m, field);
     e->start =
@@ -104,7 +155,7 @@ static ds_status allocate_smoke(void *self)
         draw_densities(e);
         index_squares(e->corner);
     }
-    return DS_OK;
+    return penalties_refused(&e->kit);
 }
 
 /* Still air is a stationary point of the waves, so a search starts from a weak wind of all waves. */
@@ -152,9 +203,10 @@ static ds_status simulate_smoke(void *self, ds_eval *io)
     const size_t field = e->size * e->size;
     double sum = 0;
     set_velocity(e, io->x, &e->start);
+    e->w = io->x + e->kit.n;
     if (!smoke_simulate(e->sim, &e->start, e->kit.steps)) {
         io->loss = (double)NAN;
-        io->bad_step = 0;
+        io->bad_step = (int64_t)smoke_steps(e->sim);
         return DS_OK;
     }
     if (smoke_stopped(e->sim)) {
@@ -175,6 +227,8 @@ static ds_status pull_back(smoke_env *e, double *x_bar)
     const size_t field = e->size * e->size;
     memset(e->now.vx, 0, field * sizeof *e->now.vx);
     memset(e->now.vy, 0, field * sizeof *e->now.vy);
+    e->w_bar = x_bar + e->kit.n;
+    memset(e->w_bar, 0, e->kit.hybrid.variables * sizeof *e->w_bar);
     smoke_adjoint(e->sim, 0, e->kit.steps, &e->now);
     if (smoke_stopped(e->sim)) {
         return DS_STOPPED;
@@ -226,6 +280,7 @@ static ds_status push_forward(smoke_env *e, const double *v, double scale, doubl
 {
     const size_t field = e->size * e->size;
     set_velocity(e, v, &e->now);
+    e->w_dot = v + e->kit.n;
     memset(e->now.density, 0, field * sizeof *e->now.density);
     smoke_tangent(e->sim, 0, e->kit.steps, &e->now);
     for (size_t c = 0; c < field; c++) {
@@ -331,7 +386,9 @@ static void measure_smoke(void *self, uint64_t k, double *out)
 
 static const ds_env_table env = {.size = sizeof(smoke_env),
                                  .advice = "reduce parameter size or steps",
+                                 .cure = "lower residual_limit",
                                  .read = read_smoke,
+                                 .hook_points = hooks_of_smoke,
                                  .allocate = allocate_smoke,
                                  .range = range_of_smoke,
                                  .variable = name_velocity,
@@ -355,7 +412,8 @@ static const ds_desc desc = {
         "and advects the smoke, which starts in the last third of the rows. Loss = mean square of (final "
         "smoke - target).\nVariables: the velocity at the start, in cells per step, by the waves of a stream "
         "function or per cell. All 0 is still air, where a cell boundary lies under each cell: the loss has "
-        "a kink there, and the gradient is that of one side. The simulation cannot diverge.\nA step does not "
+        "a kink there, and the gradient is that of one side. Without networks the simulation cannot "
+        "diverge.\nA step does not "
         "conserve smoke exactly, and the optimum exploits that.\nNo stepwise control: nothing acts on the "
         "wind after the start.\nChannels: residuals, and the final smoke, both with J v and J' w.\nMetrics: "
         "off_target (the loss, of each frame), smoke (its sum), speed (the largest).",

@@ -2,6 +2,7 @@
 /* fluid.c - a ladle lifts a sugar cube out of a tank of syrup; the decision variables are the velocities of
  * the ladle in the segments of an episode. */
 #include "engines/kit/bundled.h"
+#include "engines/kit/state_net.h"
 #include "engines/physics/mpm/env/env.h"
 #include "engines/physics/mpm/env/ladle.h"
 #include "engines/physics/mpm/env/stepwise.h"
@@ -51,6 +52,7 @@ static const ds_param *const params[] = {
     &mpm_engine_param,
     &mpm_precision_param,
     &mpm_memory_param,
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct fluid {
@@ -64,6 +66,8 @@ typedef struct fluid {
     double (*ladle)[3];          /* [steps + 1] */
     double ladle_mesh[MPM_LADLE_POINTS][3];
     uint32_t triangles[MPM_LADLE_INDICES];
+    state_net net;           /* on the velocities; its state is the control of the segment before */
+    double *acting, *by_act; /* what the ladle does, and derivatives by it */
 } fluid;
 
 /* ---- the scene ---- */
@@ -245,6 +249,25 @@ static void read_fluid(void *self, ds_param_reader *in)
     e->kit.control_dt = frame_time * spec.steps / spec.segments;
 }
 
+static uint64_t hooks_of_fluid(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "before", "m/s", "Control of the segment before; at first 0.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "control", "m/s", "The variables of the segment.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 2, "velocity", "m/s", "Of the ladle: begins as control.");
+    return k;
+}
+
+static ds_status allocate_fluid(void *self)
+{
+    fluid *e = self;
+    e->net = (state_net){.states = 2, .controls = 2};
+    state_net_open(&e->net, &e->kit.memory, &e->kit.hybrid);
+    ds_memory_each(&e->kit.memory, e->kit.n, (double **const[]){&e->acting, &e->by_act, NULL});
+    return DS_OK;
+}
+
 static void release_fluid(void *self)
 {
     fluid *e = self;
@@ -359,6 +382,59 @@ static int reserve_frames(fluid *e)
 
 /* ---- episode ---- */
 
+/* Points *before and *now to the controls of a segment and of the one before it (zeros). */
+static void controls_of(const double *x, uint64_t segment, const double **before, const double **now)
+{
+    static const double rest[2];
+    *now = x + 2 * segment;
+    *before = segment > 0 ? *now - 2 : rest;
+}
+
+/* The derivatives by what the ladle does, in e->by_act, become those by all variables. */
+static void pull_back(fluid *e, const double *x, double *grad)
+{
+    memset(grad, 0, (e->kit.n + e->kit.hybrid.variables) * sizeof *grad);
+    e->net.w_bar = grad + e->kit.n;
+    for (uint64_t k = 0; k < e->kit.horizon; k++) {
+        const double *before, *now;
+        double ignored[2] = {0, 0};
+        controls_of(x, k, &before, &now);
+        state_net_act(&e->net, &before, &now);
+        memcpy(e->net.u_bar, e->by_act + 2 * k, 2 * sizeof *e->net.u_bar);
+        state_net_back(&e->net, k > 0 ? grad + 2 * (k - 1) : ignored, grad + 2 * k);
+    }
+    ds_hybrid_penalty(&e->kit.hybrid, x + e->kit.n, e->net.w_bar);
+}
+
+/* An episode of all variables, those of networks included. */
+static ds_status run_fluid(fluid *e, ds_eval *io, mpm_step_hook *hook)
+{
+    const uint64_t all = io->n;
+    const double *x = io->x;
+    double *grad = io->grad;
+    if (e->net.hybrid == NULL) {
+        return mpm_env_episode(&e->episode, e->kit.host, io, hook, e);
+    }
+    e->net.w = x + e->kit.n;
+    for (uint64_t k = 0; k < e->kit.horizon; k++) {
+        const double *before, *now;
+        controls_of(x, k, &before, &now);
+        state_net_act(&e->net, &before, &now);
+        memcpy(e->acting + 2 * k, now, 2 * sizeof *now);
+    }
+    io->n = e->kit.n;
+    io->x = e->acting;
+    io->grad = e->by_act;
+    const ds_status status = mpm_env_episode(&e->episode, e->kit.host, io, hook, e);
+    io->n = all;
+    io->x = x;
+    io->grad = grad;
+    if (status == DS_OK && (io->want & DS_WANT_GRAD)) {
+        pull_back(e, x, grad);
+    }
+    return status;
+}
+
 static ds_status simulate_fluid(void *self, ds_eval *io)
 {
     fluid *e = self;
@@ -368,7 +444,7 @@ static ds_status simulate_fluid(void *self, ds_eval *io)
                             "no memory to store %u frames of %u particles: reduce parameter steps",
                             e->episode.steps + 1, e->episode.sim.n_particles);
     }
-    return mpm_env_episode(&e->episode, e->kit.host, io, scene ? keep_frame : NULL, e);
+    return run_fluid(e, io, scene ? keep_frame : NULL);
 }
 
 static void name_of_fluid(const void *self, uint64_t i, ds_env_variable *out)
@@ -450,6 +526,8 @@ IMAGE_LOSS_DEFINE_CHANNELS(fluid, image.image_loss)
 static const ds_env_table env = {.size = sizeof(fluid),
                                  .advice = "use preset=fast or fewer steps",
                                  .read = read_fluid,
+                                 .hook_points = hooks_of_fluid,
+                                 .allocate = allocate_fluid,
                                  .release = release_fluid,
                                  .limit = speed_limit,
                                  .variable = name_of_fluid,

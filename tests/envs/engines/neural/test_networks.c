@@ -634,6 +634,15 @@ static const scene scenes[] = {
      {"observe=state", "duration=0.2", "residual=force = velocity, height | 3 | tanh"},
      1e-5,
      1e-5},
+    {"envs/smoke",
+     {"size=12", "waves=2", "steps=6", "residual=push = velocity, density | 3 | tanh | residual | all"},
+     1e-7,
+     1e-5},
+    {"envs/fluid",
+     {"preset=small", "segments=2", "steps=2", "residual_limit=0.2",
+      "residual=velocity = control, before | 3 | tanh | residual | all"},
+     1e-6,
+     1e-5},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, POINTS_hybrid = 3 };
 
@@ -748,7 +757,7 @@ static void products(void **state)
         fake_env e;
         double x[80], v[80];
         if (strstr("envs/double_pendulum envs/cube_throw envs/rigid_contact envs/rigid_mass envs/beam "
-                   "envs/soft_ball envs/walker envs/cloth_velocity envs/spring_cage",
+                   "envs/soft_ball envs/walker envs/cloth_velocity envs/spring_cage envs/smoke",
                    scenes[k].env) == NULL) {
             continue;
         }

@@ -36,8 +36,9 @@ typedef struct fem_hand {
 } fem_hand;
 
 /* Further forces, N, on all particles as functions of the state, [particles][8]: place in 0 .. 2, velocity
- * in 4 .. 6; of forces, [particles][4], fixed particles take none. add() adds them; bar() adds the derivatives
- * by the state from those by the forces; dot() adds their change along that of a state. All three or none. */
+ * in 4 .. 6; of forces, [particles][4], fixed particles take none. add() adds them; bar() adds the
+ * derivatives by the state from those by the forces; dot() adds their change along that of a state. All three
+ * or none. */
 typedef struct fem_field {
     void (*add)(void *self, const double *state, double *force);
     void (*bar)(void *self, const double *state, const double *force_bar, double *state_bar);

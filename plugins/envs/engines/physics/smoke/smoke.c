@@ -28,6 +28,7 @@ struct smoke {
     fields now, next; /* current and next ones of a sweep */
     smoke_feet feet;
     double *source, *pressure[2];
+    const smoke_push *push; /* NULL: none */
 };
 
 extern const smoke_kernels smoke_kernels_baseline, smoke_kernels_avx2, smoke_kernels_avx512;
@@ -152,14 +153,80 @@ static void project(const smoke *s, double *vx, double *vy)
     }
 }
 
-static void advance(const smoke *s, const fields *from, const fields *to)
+/* Position of cell c = 0 .. n^2 - 1 in a field. */
+static size_t inside(const smoke_grid *g, size_t c)
+{
+    return (c / g->n + 1) * g->stride + c % g->n + 1;
+}
+
+static void take_cell(const fields *f, size_t at, double cell[3])
+{
+    cell[0] = f->vx[at];
+    cell[1] = f->vy[at];
+    cell[2] = f->density[at];
+}
+
+/* Adds the push to the velocities of `to`; returns 0 where one is too fast. */
+static int push_cells(const smoke *s, const fields *from, const fields *to)
+{
+    int good = 1;
+    for (size_t c = 0; c < s->grid.n * s->grid.n; c++) {
+        const size_t at = inside(&s->grid, c);
+        double in[3], push[2] = {0, 0};
+        take_cell(from, at, in);
+        s->push->add(s->push->self, in, push);
+        to->vx[at] += push[0];
+        to->vy[at] += push[1];
+        good &= fabs(to->vx[at]) <= SMOKE_FASTEST && fabs(to->vy[at]) <= SMOKE_FASTEST;
+    }
+    wrap(&s->grid, to->vx);
+    wrap(&s->grid, to->vy);
+    return good;
+}
+
+/* Adds what the push passes on from the derivatives by the velocities after it. */
+static void push_bar(const smoke *s, const fields *from, const fields *bar, const fields *out)
+{
+    for (size_t c = 0; c < s->grid.n * s->grid.n; c++) {
+        const size_t at = inside(&s->grid, c);
+        const double by[2] = {bar->vx[at], bar->vy[at]};
+        double in[3], in_bar[3] = {0, 0, 0};
+        take_cell(from, at, in);
+        s->push->bar(s->push->self, in, by, in_bar);
+        out->vx[at] += in_bar[0];
+        out->vy[at] += in_bar[1];
+        out->density[at] += in_bar[2];
+    }
+}
+
+static void push_dot(const smoke *s, const fields *from, const fields *dot, const fields *out)
+{
+    for (size_t c = 0; c < s->grid.n * s->grid.n; c++) {
+        const size_t at = inside(&s->grid, c);
+        double in[3], in_dot[3], change[2] = {0, 0};
+        take_cell(from, at, in);
+        take_cell(dot, at, in_dot);
+        s->push->dot(s->push->self, in, in_dot, change);
+        out->vx[at] += change[0];
+        out->vy[at] += change[1];
+    }
+    wrap(&s->grid, out->vx);
+    wrap(&s->grid, out->vy);
+}
+
+/* Returns 0 where a pushed velocity is too fast. */
+static int advance(const smoke *s, const fields *from, const fields *to)
 {
     s->k->feet(&s->grid, from->vx, from->vy, &s->feet);
     carry(s, from->vx, to->vx);
     carry(s, from->vy, to->vy);
+    if (s->push != NULL && !push_cells(s, from, to)) {
+        return 0;
+    }
     project(s, to->vx, to->vy);
     s->k->feet(&s->grid, to->vx, to->vy, &s->feet);
     carry(s, from->density, to->density);
+    return 1;
 }
 
 static int acceptable(const smoke_grid *g, const smoke_state *start)
@@ -183,10 +250,22 @@ int smoke_simulate(smoke *s, const smoke_state *start, uint64_t steps)
     read_fields(&s->grid, start, &now);
     for (; s->steps < steps && !should_stop(s); s->steps++) {
         fields next = state_at(s, s->steps + 1);
-        advance(s, &now, &next);
+        if (!advance(s, &now, &next)) {
+            return 0;
+        }
         now = next;
     }
     return 1;
+}
+
+uint64_t smoke_steps(const smoke *s)
+{
+    return s->steps;
+}
+
+void smoke_set_push(smoke *s, const smoke_push *push)
+{
+    s->push = push;
 }
 
 int smoke_stopped(const smoke *s)
@@ -251,6 +330,9 @@ static void reverse(smoke *s, const fields *from, const fields *to)
     scatter(s, bar.vy, out.vy);
     s->k->carry_velocity_adjoint(&s->grid, &s->feet, from->vx, bar.vx, out.vx, out.vy);
     s->k->carry_velocity_adjoint(&s->grid, &s->feet, from->vy, bar.vy, out.vx, out.vy);
+    if (s->push != NULL) {
+        push_bar(s, from, &bar, &out);
+    }
     s->now = out;
     s->next = bar;
 }
@@ -282,6 +364,9 @@ static void forward(smoke *s, const fields *from, const fields *to)
     s->k->feet(&s->grid, from->vx, from->vy, &s->feet);
     carry_tangent(s, from->vx, dot.vx, dot.vx, dot.vy, out.vx);
     carry_tangent(s, from->vy, dot.vy, dot.vx, dot.vy, out.vy);
+    if (s->push != NULL) {
+        push_dot(s, from, &dot, &out);
+    }
     project(s, out.vx, out.vy);
     s->k->feet(&s->grid, to->vx, to->vy, &s->feet);
     carry_tangent(s, from->density, dot.density, out.vx, out.vy, out.density);

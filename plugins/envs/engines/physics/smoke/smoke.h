@@ -6,8 +6,9 @@
  *     the velocity carries both velocities: f'(i, j) = bilinear f at (i - vx, j - vy)
  *     `sweeps` Jacobi sweeps for the pressure make them nearly divergence-free
  *     the new velocity carries the smoke
- * No step increases the velocity (in the sum of squares) or moves the smoke out of the range of its values,
- * so a simulation cannot diverge; neither conserves smoke. All instruction sets give the same bits. */
+ * Without a push no step increases the velocity (in the sum of squares) or moves the smoke out of the range
+ * of its values, so a simulation cannot diverge; neither conserves smoke. All instruction sets give the same
+ * bits. */
 #ifndef DS_ENGINES_SMOKE_H
 #define DS_ENGINES_SMOKE_H
 
@@ -33,9 +34,23 @@ typedef struct smoke smoke;
 smoke *smoke_create(ds_memory *m, size_t n, size_t sweeps, uint64_t steps, const char *isa,
                     const ds_host *host);
 
-/* Simulates `steps` steps and stores all states. Returns 0 without simulating if an element of `start` is not
- * finite or faster than SMOKE_FASTEST. */
+/* A push of each cell in each step, cells per step, added after the velocity has carried itself: a function
+ * of vx, vy and density of the cell before the step. add() adds it, bar() and dot() are its adjoint and
+ * tangent and add, too. */
+typedef struct smoke_push {
+    void (*add)(void *self, const double in[3], double push[2]);
+    void (*bar)(void *self, const double in[3], const double push_bar[2], double in_bar[3]);
+    void (*dot)(void *self, const double in[3], const double in_dot[3], double push_dot[2]);
+    void *self;
+} smoke_push;
+
+/* Sets the push of all later simulations and sweeps; it must outlive them. NULL: none, as at the start. */
+void smoke_set_push(smoke *s, const smoke_push *push);
+
+/* Simulates `steps` steps and stores all states. Returns 0 if an element of `start` or a pushed velocity is
+ * not finite or faster than SMOKE_FASTEST; smoke_steps() is then the number of steps before that one. */
 int smoke_simulate(smoke *s, const smoke_state *start, uint64_t steps);
+uint64_t smoke_steps(const smoke *s);
 
 /* Did the host stop the last simulation or sweep? Its results are then incomplete. */
 int smoke_stopped(const smoke *s);

@@ -3,6 +3,7 @@
  * soft.h). */
 #include "engines/physics/soft/soft.h"
 
+#include "engines/kit/penalties.h"
 #include "engines/physics/fem/obstacle_scene.h"
 
 #include <diffsim/helper/fail.h>
@@ -492,7 +493,7 @@ ds_status soft_allocate(void *self)
 {
     soft *s = self;
     const ds_host *host = s->env.kit.host;
-    ds_status status = comparison_env_wired(&s->env);
+    ds_status status = penalties_refused(&s->env.kit);
     if (status != DS_OK) {
         return status;
     }

@@ -206,16 +206,6 @@ ds_status comparison_tangent(comparison *w, uint64_t k, const double *p, const d
 
 const char *const comparison_observes[] = {"image", "state", NULL};
 
-ds_status comparison_env_wired(const comparison_env *e)
-{
-    const ds_hybrid *h = &e->kit.hybrid;
-    return h->l1 > 0 || h->l2 > 0
-               ? ds_host_fail(e->kit.host, DS_E_PARAM,
-                              "parameters residual_l1 and residual_l2 are not supported: the loss is a sum "
-                              "of squares without them; set both to 0 and limit weights by residual_limit")
-               : DS_OK;
-}
-
 uint64_t comparison_env_channels(const void *self)
 {
     const comparison_env *e = self;

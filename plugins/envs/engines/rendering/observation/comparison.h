@@ -77,9 +77,6 @@ typedef struct comparison_env {
     ds_status (*reverse)(void *self, ds_eval *io, const double *w, double *x_bar);
 } comparison_env;
 
-/* Refuses penalties on weights of networks; returns DS_OK or DS_E_PARAM. */
-ds_status comparison_env_wired(const comparison_env *e);
-
 uint64_t comparison_env_channels(const void *self);
 void comparison_env_channel(const void *self, uint64_t i, ds_channel *out);
 ds_status comparison_env_answer(void *self, ds_eval *io, ds_eval_query *ask);

@@ -2,6 +2,8 @@
 /* observed.c - environments with a small state: their episodes, losses and derivatives. */
 #include "engines/rendering/observation/observed.h"
 
+#include "engines/kit/penalties.h"
+
 #include <diffsim/helper/fail.h>
 #include <math.h>
 #include <string.h>
@@ -283,7 +285,7 @@ ds_status observed_allocate(void *self)
     observed *s = self;
     ds_memory *m = &s->env.kit.memory;
     const size_t points = s->subject.mesh.vertices;
-    const ds_status wired = comparison_env_wired(&s->env);
+    const ds_status wired = penalties_refused(&s->env.kit);
     if (wired != DS_OK) {
         return wired;
     }
