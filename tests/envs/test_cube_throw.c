@@ -85,13 +85,13 @@ static void other_springs(void **state)
         contact_law l;
         contact_record here;
         contact_law_open(&l, FRICTION_TANH, 0, 1);
-        l.fade = (law_fade)(i / 4 % 4);
-        l.fade_rate = a;
-        l.suction = i / 16;
+        l.kind.fade = (law_fade)(i / 4 % 4);
+        l.kind.fade_rate = a;
+        l.kind.suction = i / 16;
         contact_law_set(&l, theta);
         contact_law_force(&l, x, (const double[3]){0.3, 0, -r}, &here);
-        const double f = power * (k + d * part * (l.suction ? held : r));
-        assert_near(here.force[2], l.suction ? f : fmax(0, f), 1e-12 * 100);
+        const double f = power * (k + d * part * (l.kind.suction ? held : r));
+        assert_near(here.force[2], l.kind.suction ? f : fmax(0, f), 1e-12 * 100);
         assert_near(here.force[0], -0.2 * here.force[2], 1e-10);
         assert_true(i != 19 || here.force[2] < 0); /* pulls; the default law does not */
         assert_true(i != 3 || here.force[2] == 0);
@@ -112,9 +112,9 @@ static void law(void **state)
         contact_change change;
         contact_sums sums = {.theta = {0}};
         contact_law_open(&l, (friction_law)(k % 6), k / 6 % 2, 40);
-        l.fade = (law_fade)(k / 12 % 4);
-        l.fade_rate = 20;
-        l.suction = k / 48 % 2;
+        l.kind.fade = (law_fade)(k / 12 % 4);
+        l.kind.fade_rate = 20;
+        l.kind.suction = k / 48 % 2;
         random_numbers(LAW_CONSTANTS, theta, (uint64_t)k);
         random_numbers(LAW_CONSTANTS, dot, (uint64_t)k + 1000);
         random_numbers(4, at, (uint64_t)k + 2000);

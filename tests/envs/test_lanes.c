@@ -66,6 +66,17 @@ static const scene scenes[] = {
     {"cartpole", 1, {"links=5", "control=force", "steps=9", NULL}},
     {"cartpole", 1, {"start_omega=1000", "h=10", "steps=300", "gravity=0", NULL}}, /* beyond SINCOS_MOST */
     {"cartpole", 1, {"links=3", "h=0.08", "steps=40", NULL}},                      /* some diverge */
+    {"cube_throw", 1, {NULL}},
+    {"cube_throw", 1, {"variables=stiffness damping mu slip", "n_samples=100", NULL}},
+    {"cube_throw", 1, {"variables=stiffness damping mu mu_static", "friction=brown", "n_samples=90", NULL}},
+    {"cube_throw", 1, {"friction=andersson", "damping_fade=sigmoid", "fade_rate=50", "n_samples=90", NULL}},
+    {"cube_throw",
+     1,
+     {"variables=mu mu_static slip", "friction=hollars", "damping_fade=tanh", "hc_repo=true", "n_samples=90",
+      NULL}},
+    {"cube_throw", 1, {"friction=coulomb", "damping_fade=softsign", "weight_cost=0", "n_samples=90", NULL}},
+    {"cube_throw", 1, {"friction=none", "velocity=0,0,-3", "turn=0,0,0", "position=0,0,0.6", NULL}},
+    {"cube_throw", 1000, {"variables=stiffness damping", "h=0.1", "n_samples=60", NULL}}, /* some diverge */
 };
 
 /* One point in, one row of results out. */

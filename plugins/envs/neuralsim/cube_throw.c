@@ -4,6 +4,8 @@
  * (ICRA 2021). */
 #include "engines/kit/bundled.h"
 #include "engines/kit/decision.h"
+#include "engines/kit/lanes.h"
+#include "engines/kit/norm.h"
 #include "engines/data/recording.h"
 #include "engines/physics/throw/throw.h"
 
@@ -241,9 +243,9 @@ static void read_cube(void *self, ds_param_reader *in)
                    held_out = (uint64_t)ds_param_int(in, "held_out");
     contact_law_open(&e->motion.law, (friction_law)ds_param_int(in, "friction"), 0,
                      ds_param_real(in, "network_force"));
-    e->motion.law.suction = ds_param_int(in, "hc_repo") != 0;
-    e->motion.law.fade = (law_fade)ds_param_int(in, "damping_fade");
-    e->motion.law.fade_rate = ds_param_real(in, "fade_rate");
+    e->motion.law.kind.suction = ds_param_int(in, "hc_repo") != 0;
+    e->motion.law.kind.fade = (law_fade)ds_param_int(in, "damping_fade");
+    e->motion.law.kind.fade_rate = ds_param_real(in, "fade_rate");
     read_start(e, in);
     read_decisions(e, in);
     make_target(e, in, samples, held_out);
@@ -262,11 +264,12 @@ static uint64_t hooks_of_cube(const void *self, ds_hook *out)
 static ds_status allocate_cube(void *self)
 {
     cube *e = self;
-    if (e->kit.hybrid.nets == 0) {
-        return DS_OK;
+    if (e->kit.hybrid.nets > 0) {
+        e->motion.law.hybrid = &e->kit.hybrid;
+        e->motion.law.tape = ds_memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
     }
-    e->motion.law.hybrid = &e->kit.hybrid;
-    e->motion.law.tape = ds_memory_doubles(&e->kit.memory, e->kit.hybrid.tape);
+    throw_lanes_open(&e->motion, &e->kit.memory);
+    e->kit.max_rows = e->motion.lanes != NULL ? 0 : 1;
     return DS_OK;
 }
 
@@ -318,6 +321,16 @@ static double add_squares(const cube *e, uint64_t state, double sum)
     return sum;
 }
 
+/* Adds the squared weights of the network. */
+static double add_weights(const cube *e, const double *value, double sum)
+{
+    for (int i = LAW_NETWORK; i < LAW_CONSTANTS; i++) {
+        const double r = e->root_cost * value[i];
+        sum += r * r;
+    }
+    return sum;
+}
+
 static ds_status simulate_cube(void *self, ds_eval *io)
 {
     cube *e = self;
@@ -333,9 +346,55 @@ static ds_status simulate_cube(void *self, ds_eval *io)
     for (uint64_t k = 0; io->bad_step < 0 && k <= e->fitted; k++) {
         io->loss = add_squares(e, k, io->loss);
     }
-    for (int i = LAW_NETWORK; i < LAW_CONSTANTS; i++) {
-        const double r = e->root_cost * e->value[i];
-        io->loss += r * r;
+    io->loss = add_weights(e, e->value, io->loss);
+    return DS_OK;
+}
+
+/* simulate_cube() has set it. */
+static int64_t bad_step_of_cube(void *self, ds_eval *io)
+{
+    (void)self;
+    return io->bad_step;
+}
+
+/* Adds the derivatives of the squared weights. */
+static void add_weights_bar(const cube *e, const double *value, double *value_bar)
+{
+    for (int i = LAW_NETWORK; e->motion.law.network && i < LAW_CONSTANTS; i++) {
+        value_bar[i] += e->root_cost * (2 * e->root_cost * value[i]);
+    }
+}
+
+/* Many motions side by side. */
+static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
+{
+    cube *e = self;
+    const uint64_t width = e->motion.lanes->width;
+    double value[LANES_MOST][LAW_CONSTANTS], bar[LANES_MOST][LAW_CONSTANTS], loss[LANES_MOST];
+    const double *theta[LANES_MOST];
+    double *theta_bar[LANES_MOST];
+    for (uint64_t k = 0; k < count; k += width) {
+        const lanes_group g = lanes_take(width, count - k, io + k);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            decision_values(&e->decisions, g.x[lane], value[lane]);
+            theta[lane] = value[lane];
+            theta_bar[lane] = bar[lane];
+        }
+        throw_lanes_simulate(&e->motion, theta, e->start, e->target, loss);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            g.io[lane]->loss = add_weights(e, value[lane], loss[lane]);
+        }
+        if (!g.graded) {
+            continue;
+        }
+        memset(bar, 0, sizeof bar);
+        throw_lanes_adjoint(&e->motion, theta, theta_bar);
+        for (uint64_t lane = 0; lane < width; lane++) {
+            const int finite = all_finite(LAW_CONSTANTS, bar[lane]);
+            add_weights_bar(e, value[lane], bar[lane]);
+            decision_gather(&e->decisions, value[lane], bar[lane], g.grad[lane]);
+            g.grad[lane][0] = finite ? g.grad[lane][0] : (double)NAN; /* as reverse_product() */
+        }
     }
     return DS_OK;
 }
@@ -359,9 +418,11 @@ static void reverse_product(cube *e, const double *w, double *out)
         }
     }
     const int finite = throw_adjoint(&e->motion, e->bar, e->value_bar);
-    for (uint64_t i = 0; e->motion.law.network && i < LAW_WEIGHTS; i++) {
-        const uint64_t at = LAW_NETWORK + i;
-        e->value_bar[at] += e->root_cost * (w != NULL ? w[numbers + i] : 2 * e->root_cost * e->value[at]);
+    for (uint64_t i = 0; w != NULL && e->motion.law.network && i < LAW_WEIGHTS; i++) {
+        e->value_bar[LAW_NETWORK + i] += e->root_cost * w[numbers + i];
+    }
+    if (w == NULL) {
+        add_weights_bar(e, e->value, e->value_bar);
     }
     decision_gather(&e->decisions, e->value, e->value_bar, out);
     if (!finite) {
@@ -524,6 +585,9 @@ static const ds_env_table env = {.size = sizeof(cube),
                                  .range = range_of_cube,
                                  .variable = name_of_cube,
                                  .simulate = simulate_cube,
+                                 .bad_step = bad_step_of_cube,
+                                 .rows = simulate_rows,
+                                 .rows_adjoint = 1,
                                  .adjoint = adjoint_of_cube,
                                  .passes = 2,
                                  .metrics = metrics,

@@ -2,7 +2,21 @@
 /* contact_law.c - the force of one compliant contact, and its network (see contact_law.h). */
 #include "contact_law.h"
 
+#include <math.h>
 #include <string.h>
+
+static double hyperbolic_tangent(double x)
+{
+    return vec_tanh(vec_all(x))[0];
+}
+
+#define real_choose(mask, a, b) ((mask) ? (a) : (b))
+#define real_sqrt sqrt
+#define real_abs fabs
+#define real_exp exp_same
+#define real_tanh hyperbolic_tangent
+#define real_power(a) ((a) < 0 ? pow(-(a), 0.05) : 0)
+#include "contact_step.h"
 
 /* ---- the network of the paper ---- */
 
@@ -84,7 +98,7 @@ const ds_hook contact_law_hook[LAW_HOOKS] = {
 void contact_law_open(contact_law *l, friction_law friction, int network, double force)
 {
     char why[DS_NETWORK_FILE_TEXT];
-    *l = (contact_law){.friction = friction, .network = network, .force = force};
+    *l = (contact_law){.kind = {.friction = friction, .force = force}, .network = network};
     ds_hybrid_wire(&l->source,
                    "friction = normal_force sliding_speed | 3 2 | elu identity identity | residual | all",
                    LAW_HOOKS, contact_law_hook, why);
@@ -105,12 +119,13 @@ static int is_source(const contact_law *l)
 void contact_law_set(contact_law *l, const double *theta)
 {
     memcpy(l->theta, theta, sizeof l->theta);
-    l->per_slip = 1 / theta[LAW_SLIP];
-    l->kept[LAW_OUT_FRICTION] = l->kept[LAW_OUT_NORMAL] = 1;
+    memcpy(l->first.theta, theta, sizeof l->first.theta);
+    l->first.per_slip = 1 / theta[LAW_SLIP];
+    l->kind.kept[LAW_OUT_FRICTION] = l->kind.kept[LAW_OUT_NORMAL] = 1;
     for (uint32_t k = 0; l->hybrid != NULL && k < l->hybrid->nets; k++) {
         const ds_hybrid_net *net = &l->hybrid->net[k];
         for (uint32_t i = 0; net->replace && i < net->net.size[net->net.layers]; i++) {
-            l->kept[net->out[i]] = 0;
+            l->kind.kept[net->out[i]] = 0;
         }
     }
     const int wired = !l->network && is_source(l);
@@ -121,65 +136,16 @@ void contact_law_set(contact_law *l, const double *theta)
     }
 }
 
-/* The friction mu p(u) + (mu_s - mu) q(u) with its derivatives. */
-static contact_friction mixed(const contact_law *l, double u, double p, double p_u, double q, double q_u)
-{
-    const double mu = l->theta[LAW_MU], more = l->theta[LAW_MU_STATIC] - mu, by_u = mu * p_u + more * q_u;
-    return (contact_friction){mu * p + more * q, by_u * l->per_slip, p - q, q, -by_u * u * l->per_slip};
-}
-
-static double hyperbolic_tangent(double x)
-{
-    return vec_tanh(vec_all(x))[0];
-}
-
-static contact_friction friction_of(const contact_law *l, double v)
-{
-    const double *theta = l->theta, u = v * l->per_slip;
-    if (l->friction == FRICTION_COULOMB) {
-        return (contact_friction){.g = theta[LAW_MU], .by_mu = 1};
-    }
-    if (l->friction == FRICTION_TANH) {
-        const double t = hyperbolic_tangent(u);
-        return mixed(l, u, t, 1 - t * t, 0, 0);
-    }
-    if (l->friction == FRICTION_ANDERSSON) {
-        const double t = hyperbolic_tangent(v), e = exp_same(-v), slope = 1 - t * t;
-        contact_friction f = mixed(l, u, t, 0, e * t, 0);
-        f.by_v = theta[LAW_MU] * slope + (theta[LAW_MU_STATIC] - theta[LAW_MU]) * e * (slope - t);
-        f.by_slip = 0;
-        return f;
-    }
-    if (l->friction == FRICTION_HOLLARS) {
-        const double most = u < 1 ? u : 1, q = 2 / (1 + u * u);
-        return mixed(l, u, most, u < 1, most * q, (u < 1) * q - most * q * q * u);
-    }
-    if (l->friction == FRICTION_BROWN) {
-        const double t = hyperbolic_tangent(4 * u), per = 1 / (0.25 * u * u + 0.75), square = per * per;
-        return mixed(l, u, t, 4 * (1 - t * t), u * square, square - u * u * square * per);
-    }
-    return (contact_friction){.g = 0};
-}
-
 static int has_networks(const contact_law *l)
 {
     return l->weights != NULL || l->others != NULL;
-}
-
-/* Inputs of the networks; the network of the paper uses the first two. */
-static void inputs_of(const contact_law *l, const contact_record *r, double in[LAW_INPUTS])
-{
-    in[LAW_IN_NORMAL] = r->spring / l->force;
-    in[LAW_IN_SPEED] = r->speed;
-    in[LAW_IN_DEPTH] = r->x;
-    in[LAW_IN_RATE] = r->rate;
 }
 
 /* Outputs of the networks, in units of f, at the normal force of the springs. */
 static void evaluate_networks(const contact_law *l, contact_record *r, double net[LAW_OUTPUTS])
 {
     double in[LAW_INPUTS];
-    inputs_of(l, r, in);
+    contact_inputs(&l->kind, r, in);
     if (l->weights != NULL) {
         net[LAW_OUT_FRICTION] = law_net_forward(&l->net, in, r->unit);
     }
@@ -188,90 +154,15 @@ static void evaluate_networks(const contact_law *l, contact_record *r, double ne
     }
 }
 
-/* S(x), and its derivative. */
-static double fade_of(const contact_law *l, double x, double *by_x)
-{
-    const double a = l->fade_rate, u = a * x;
-    if (l->fade == FADE_SIGMOID) {
-        const double s = 1 / (1 + exp_same(u));
-        *by_x = -a * s * (1 - s);
-        return s;
-    }
-    if (l->fade == FADE_TANH) {
-        const double t = hyperbolic_tangent(u / 2);
-        *by_x = -a * (1 - t * t) / 4;
-        return (1 - t) / 2;
-    }
-    const double per = 1 / (1 + fabs(u));
-    *by_x = -a * per * per / 2;
-    return (1 - u * per) / 2;
-}
-
-/* Sets the factor of d besides x^(3/2) if it is not the rate; returns its derivative by x. */
-static double other_brake(const contact_law *l, contact_record *r)
-{
-    double by_x = 0;
-    if (l->suction && r->rate < 0) {
-        r->brake = -pow(-r->rate, 0.05);
-        r->brake_by_rate = 0.05 * r->brake / r->rate;
-    }
-    if (l->fade != FADE_NONE) {
-        const double fade = fade_of(l, r->x, &by_x);
-        by_x *= r->brake;
-        r->brake *= fade;
-        r->brake_by_rate *= fade;
-    }
-    return by_x;
-}
-
-/* Normal force of the springs. */
-static void press(const contact_law *l, contact_record *r)
-{
-    const int other = l->suction || l->fade != FADE_NONE;
-    r->brake = r->rate;
-    r->brake_by_rate = 1;
-    const double brake_by_x = other ? other_brake(l, r) : 0;
-    const double stiff = l->theta[LAW_STIFFNESS] + l->theta[LAW_DAMPING] * r->brake;
-    r->pressed = stiff > 0 || l->suction;
-    r->spring = r->pressed ? r->x * r->root * stiff : 0;
-    r->spring_by_x = r->pressed ? 1.5 * r->root * stiff : 0;
-    if (other && r->pressed) {
-        r->spring_by_x += r->x * r->root * l->theta[LAW_DAMPING] * brake_by_x;
-    }
-}
-
 void contact_law_force(const contact_law *l, double x, const double v[3], contact_record *out)
 {
     double net[LAW_OUTPUTS] = {0};
-    contact_record *r = out;
-    r->x = x;
-    r->root = sqrt(x);
-    r->rate = -v[2];
-    press(l, r);
-    r->speed = sqrt(v[0] * v[0] + v[1] * v[1]);
-    const double per_speed = r->speed > 0 ? 1 / r->speed : 0;
-    r->along[0] = v[0] * per_speed;
-    r->along[1] = v[1] * per_speed;
-    r->friction = friction_of(l, r->speed);
-    r->near = r->by_near = 0;
+    contact_begin(&l->kind, &l->first, x, v, out);
     if (has_networks(l)) {
-        evaluate_networks(l, r, net);
-        r->near =
-            l->friction == FRICTION_TANH ? r->friction.by_mu : hyperbolic_tangent(r->speed * l->per_slip);
-        r->by_near = (1 - r->near * r->near) * l->per_slip;
+        evaluate_networks(l, out, net);
+        contact_near(&l->kind, &l->first, out);
     }
-    r->net[LAW_OUT_FRICTION] = l->force * net[LAW_OUT_FRICTION];
-    r->net[LAW_OUT_NORMAL] = l->force * net[LAW_OUT_NORMAL];
-    const double normal = l->kept[LAW_OUT_NORMAL] * r->spring + r->net[LAW_OUT_NORMAL];
-    r->touched = normal > 0 || l->suction;
-    r->normal = r->touched ? normal : 0;
-    const double kept = l->kept[LAW_OUT_FRICTION] * r->normal;
-    r->by_speed = kept * r->friction.by_v + r->by_near * r->net[LAW_OUT_FRICTION];
-    r->per_speed = r->speed > 1e-12 ? (kept * r->friction.g + r->near * r->net[LAW_OUT_FRICTION]) * per_speed
-                                    : r->by_speed;
-    r->force[0] = -r->per_speed * v[0];
-    r->force[1] = -r->per_speed * v[1];
-    r->force[2] = r->normal;
+    contact_end(&l->kind, v, net, out);
 }
 
 /* Sets the derivatives by the inputs of the networks, from those by their outputs; adds those by their
@@ -280,7 +171,7 @@ static void networks_adjoint(const contact_law *l, const contact_record *r, doub
                              double in_bar[LAW_INPUTS], contact_sums *sums)
 {
     double in[LAW_INPUTS], out[LAW_OUTPUTS] = {0};
-    inputs_of(l, r, in);
+    contact_inputs(&l->kind, r, in);
     if (l->others != NULL) {
         ds_hybrid_forward(l->others, l->w, in, out, l->tape);
         ds_hybrid_reverse(l->others, l->w, l->tape, out_bar, l->w_bar, in_bar);
@@ -293,33 +184,12 @@ static void networks_adjoint(const contact_law *l, const contact_record *r, doub
 void contact_law_adjoint(const contact_law *l, const contact_record *r, const double f_bar[3], double *x_bar,
                          double v_bar[3], contact_sums *sums)
 {
-    /* derivative by the friction */
-    const double against = -(f_bar[0] * r->along[0] + f_bar[1] * r->along[1]);
-    const double kept = against * l->kept[LAW_OUT_FRICTION], pressed = kept * r->normal;
-    const double normal_bar = r->touched ? f_bar[2] + kept * r->friction.g : 0;
-    double in_bar[LAW_INPUTS] = {0}, *theta_bar = sums->theta;
-    theta_bar[LAW_MU] += pressed * r->friction.by_mu;
-    theta_bar[LAW_MU_STATIC] += pressed * r->friction.by_static;
-    theta_bar[LAW_SLIP] += pressed * r->friction.by_slip;
-    if (has_networks(l)) {
-        double out_bar[LAW_OUTPUTS] = {against * r->near * l->force, normal_bar * l->force};
-        networks_adjoint(l, r, out_bar, in_bar, sums);
-        theta_bar[LAW_SLIP] -= against * r->by_near * r->net[LAW_OUT_FRICTION] * r->speed * l->per_slip;
+    const int networks = has_networks(l);
+    contact_bar b = contact_back(&l->kind, &l->first, r, f_bar, 1, networks, sums->theta);
+    if (networks) {
+        networks_adjoint(l, r, b.out, b.in, sums);
     }
-    const double speed_bar = against * (r->by_speed - r->per_speed) + in_bar[LAW_IN_SPEED];
-    for (int i = 0; i < 2; i++) {
-        v_bar[i] += speed_bar * r->along[i] - r->per_speed * f_bar[i];
-    }
-    *x_bar += in_bar[LAW_IN_DEPTH];
-    v_bar[2] -= in_bar[LAW_IN_RATE];
-    if (r->pressed) {
-        const double spring_bar = l->kept[LAW_OUT_NORMAL] * normal_bar + in_bar[LAW_IN_NORMAL] / l->force;
-        const double power_bar = spring_bar * r->x * r->root;
-        *x_bar += spring_bar * r->spring_by_x;
-        v_bar[2] -= l->theta[LAW_DAMPING] * power_bar * r->brake_by_rate;
-        theta_bar[LAW_STIFFNESS] += power_bar;
-        theta_bar[LAW_DAMPING] += power_bar * r->brake;
-    }
+    contact_back_end(&l->kind, &l->first, r, f_bar, &b, 1, x_bar, v_bar, sums->theta);
 }
 
 void contact_law_gather(const contact_law *l, const contact_sums *sums, double *theta_bar)
@@ -345,7 +215,7 @@ static void networks_tangent(const contact_law *l, const contact_record *r, cons
                              const double in_dot[LAW_INPUTS], double net_dot[LAW_OUTPUTS])
 {
     double in[LAW_INPUTS], out[LAW_OUTPUTS] = {0};
-    inputs_of(l, r, in);
+    contact_inputs(&l->kind, r, in);
     if (l->weights != NULL) {
         net_dot[LAW_OUT_FRICTION] = law_net_tangent(&l->net, &change->net, in, r->unit, in_dot);
     }
@@ -368,18 +238,19 @@ void contact_law_tangent(const contact_law *l, const contact_record *r, const co
     }
     const double speed_dot = r->along[0] * v_dot[0] + r->along[1] * v_dot[1];
     if (has_networks(l)) {
-        const double in_dot[LAW_INPUTS] = {spring_dot / l->force, speed_dot, x_dot, -v_dot[2]};
+        const double in_dot[LAW_INPUTS] = {spring_dot / l->kind.force, speed_dot, x_dot, -v_dot[2]};
         networks_tangent(l, r, change, in_dot, net_dot);
     }
     const double normal_dot =
-        r->touched ? l->kept[LAW_OUT_NORMAL] * spring_dot + l->force * net_dot[LAW_OUT_NORMAL] : 0;
+        r->touched ? l->kind.kept[LAW_OUT_NORMAL] * spring_dot + l->kind.force * net_dot[LAW_OUT_NORMAL] : 0;
     const contact_friction *f = &r->friction;
     const double by_theta = f->by_mu * theta_dot[LAW_MU] + f->by_static * theta_dot[LAW_MU_STATIC] +
                             f->by_slip * theta_dot[LAW_SLIP];
-    const double more = l->kept[LAW_OUT_FRICTION] * (r->normal * by_theta + f->g * normal_dot) +
-                        r->near * l->force * net_dot[LAW_OUT_FRICTION] -
-                        r->by_near * r->net[LAW_OUT_FRICTION] * r->speed * l->per_slip * theta_dot[LAW_SLIP] +
-                        (r->by_speed - r->per_speed) * speed_dot;
+    const double more =
+        l->kind.kept[LAW_OUT_FRICTION] * (r->normal * by_theta + f->g * normal_dot) +
+        r->near * l->kind.force * net_dot[LAW_OUT_FRICTION] -
+        r->by_near * r->net[LAW_OUT_FRICTION] * r->speed * l->first.per_slip * theta_dot[LAW_SLIP] +
+        (r->by_speed - r->per_speed) * speed_dot;
     for (int i = 0; i < 2; i++) {
         f_dot[i] = -more * r->along[i] - r->per_speed * v_dot[i];
     }

@@ -15,6 +15,10 @@
 
 #include "common/vector_math.h"
 
+#define real double
+#define real_mask int
+#include "contact_types.h"
+
 #include <diffsim/helper/hybrid.h>
 
 /* ---- the network of the paper ---- */
@@ -32,18 +36,6 @@
 #if VECTOR_LANES != 2
 #error "law_net needs VECTOR_LANES = 2"
 #endif
-
-enum { LAW_WEIGHTS = 22, LAW_NET_INPUTS = 2, LAW_UNITS = 4 };
-
-/* The network multiplied out, or its change along its weights. */
-typedef struct law_net {
-    double w[LAW_NET_INPUTS][LAW_UNITS], c[LAW_UNITS], e[LAW_UNITS];
-} law_net;
-
-/* Sums over contacts of y_bar a, z_bar and z_bar x, which give the derivatives by the weights. */
-typedef struct law_net_sums {
-    double a[LAW_UNITS], z[LAW_UNITS], zx[LAW_NET_INPUTS][LAW_UNITS];
-} law_net_sums;
 
 /* Multiplies out weights[LAW_WEIGHTS]. */
 void law_net_make(const double *weights, law_net *n);
@@ -101,44 +93,13 @@ VEC_INLINE double law_net_tangent(const law_net *n, const law_net *n_dot, const 
     return sum[0] + sum[1];
 }
 
-/* Constants: k (N m^-3/2), d (N s m^-5/2), sliding and maximal friction mu and mu_s, velocity v_s (m/s) below
- * which friction decreases; then the parameters of the network. */
-enum { LAW_STIFFNESS, LAW_DAMPING, LAW_MU, LAW_MU_STATIC, LAW_SLIP, LAW_NETWORK };
-enum { LAW_CONSTANTS = LAW_NETWORK + LAW_WEIGHTS };
-
-/* Inputs of networks (normal force in units of f) and their outputs (in units of f). */
-enum { LAW_IN_NORMAL, LAW_IN_SPEED, LAW_IN_DEPTH, LAW_IN_RATE, LAW_INPUTS };
-enum { LAW_OUT_FRICTION, LAW_OUT_NORMAL, LAW_OUTPUTS };
 enum { LAW_HOOKS = LAW_INPUTS + LAW_OUTPUTS };
 extern const ds_hook contact_law_hook[LAW_HOOKS]; /* one number each, in that order */
 
-/* g(v), with u = v / v_s:
- *   Coulomb    mu
- *   tanh       mu tanh u
- *   Andersson  (mu + (mu_s - mu) e^-v) tanh v                                 (v in m/s)
- *   Hollars    min(u, 1) (mu + 2 (mu_s - mu) / (1 + u^2))
- *   Brown      mu tanh 4u + (mu_s - mu) u / (u^2 / 4 + 3/4)^2 */
-typedef enum friction_law {
-    FRICTION_NONE,
-    FRICTION_COULOMB,
-    FRICTION_TANH,
-    FRICTION_ANDERSSON,
-    FRICTION_HOLLARS,
-    FRICTION_BROWN
-} friction_law;
-
-/* S(x), with a = `fade_rate`: 1; 1 / (1 + e^(a x)); the same as 1/2 - tanh(a x / 2) / 2; 1/2 - a x / (2 (1 +
- * |a x|)). */
-typedef enum law_fade { FADE_NONE, FADE_SIGMOID, FADE_TANH, FADE_SOFTSIGN } law_fade;
-
 /* A law and its constants in one motion: call contact_law_set() first, then evaluate contacts. */
 typedef struct contact_law {
-    friction_law friction;
-    law_fade fade;
-    double fade_rate; /* 1/m */
-    int suction;
-    int network;  /* 1: the network of the paper, with its parameters among the constants */
-    double force; /* f, N */
+    contact_kind kind;
+    int network; /* 1: the network of the paper, with its parameters among the constants */
     /* that network, from normal force and sliding speed to friction: 2 - 3 - 2 - 1, exponential linear, then
      * linear, with all biases; evaluated by law_net_forward() */
     ds_hybrid source;
@@ -148,38 +109,14 @@ typedef struct contact_law {
     const double *w, *w_dot;
     double *w_bar, *tape;
     /* Constants of the motion. */
-    double theta[LAW_CONSTANTS], per_slip;
-    double kept[LAW_OUTPUTS]; /* 1, or 0: replaced */
+    double theta[LAW_CONSTANTS];
+    contact_constants first; /* the first of them */
     /* What is evaluated: law_net with these weights (of the constants, or of the caller's network if it is
      * the same), and the other networks of the caller; either may be NULL. */
     const double *weights;
     const ds_hybrid *others;
     law_net net;
 } contact_law;
-
-/* g(v) and its derivatives by v, mu, mu_s and v_s. */
-typedef struct contact_friction {
-    double g, by_v, by_mu, by_static, by_slip;
-} contact_friction;
-
-/* One contact: force, intermediate values, and the derivatives that come with them. */
-typedef struct contact_record {
-    double force[3], x, speed, along[2];    /* along: direction of the sliding */
-    double root, rate, spring, spring_by_x; /* root of x; rate of x; F0 */
-    double brake, brake_by_rate;            /* factor of d besides x^(3/2); usually r */
-    int pressed, touched;                   /* 1: F0, F depend on the state (not cut at 0) */
-    double normal, by_speed, per_speed;     /* F; derivative of friction by the speed; friction / speed */
-    contact_friction friction;              /* of the law */
-    /* tanh(v / v_s) and its derivative; outputs of the networks times f */
-    double near, by_near, net[LAW_OUTPUTS];
-    double unit[LAW_UNITS]; /* units of the network of the paper */
-} contact_record;
-
-/* Sums over contacts: derivatives by the first constants, and sums for those of the network. */
-typedef struct contact_sums {
-    double theta[LAW_NETWORK];
-    law_net_sums net;
-} contact_sums;
 
 /* The change of constants. */
 typedef struct contact_change {

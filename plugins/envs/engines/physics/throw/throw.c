@@ -7,18 +7,14 @@
  * h), -v_t. */
 #include "throw.h"
 
+#include "engines/kit/lanes.h"
 #include "engines/kit/norm.h"
 
 #include <math.h>
 #include <string.h>
 
-/* out += a x b */
-static inline void add_cross(const double a[3], const double b[3], double out[3])
-{
-    out[0] += a[1] * b[2] - a[2] * b[1];
-    out[1] += a[2] * b[0] - a[0] * b[2];
-    out[2] += a[0] * b[1] - a[1] * b[0];
-}
+#define real_sqrt sqrt
+#include "throw_step.h"
 
 /* c = corner 0 .. 7 in the frame of the body. */
 static inline void throw_corner_of(int i, double c[3])
@@ -37,35 +33,6 @@ static inline void turn_vector(const double q[4], const double c[3], double out[
     for (int d = 0; d < 3; d++) {
         out[d] = c[d] + 2 * (q[3] * t[d] + s[d]);
     }
-}
-
-/* out = (w, 0) q: change of the quaternion with angular velocity w in a time of 2 / h. */
-static inline void spin_quaternion(const double w[3], const double q[4], double out[4])
-{
-    out[0] = w[0] * q[3] + w[1] * q[2] - w[2] * q[1];
-    out[1] = w[1] * q[3] + w[2] * q[0] - w[0] * q[2];
-    out[2] = w[2] * q[3] + w[0] * q[1] - w[1] * q[0];
-    out[3] = -w[0] * q[0] - w[1] * q[1] - w[2] * q[2];
-}
-
-/* Sets position and quaternion of the next state from this pose and the next velocities; returns the norm
- * before normalisation. */
-static inline double throw_move(double h, const double *at, double *next)
-{
-    double dq[4], q[4], square = 0;
-    spin_quaternion(next + THROW_SPIN, at + THROW_TURN, dq);
-    for (int i = 0; i < 4; i++) {
-        q[i] = at[THROW_TURN + i] + 0.5 * h * dq[i];
-        square += q[i] * q[i];
-    }
-    const double norm = sqrt(square);
-    for (int i = 0; i < 4; i++) {
-        next[THROW_TURN + i] = q[i] / norm;
-    }
-    for (int d = 0; d < 3; d++) {
-        next[THROW_PLACE + d] = at[THROW_PLACE + d] + h * next[THROW_VELOCITY + d];
-    }
-    return norm;
 }
 
 /* Bit mask of the spheres that may meet the plane. Most do not; the lowest row of the rotation matrix decides
@@ -110,47 +77,16 @@ static inline int throw_touch(const double *pose, const double *velocities, int 
 
 /* ---- springs ---- */
 
-enum { CORNERS = 8 };
-
 int throw_open(throw_motion *t, ds_memory *m, double h, uint64_t steps)
 {
     t->h = h;
     t->steps = steps;
     t->kept = ds_memory_doubles(m, (steps + 1) * THROW_KEPT);
-    t->contact = ds_memory_take(m, CORNERS * steps, sizeof *t->contact);
+    t->contact = ds_memory_take(m, THROW_CORNERS * steps, sizeof *t->contact);
     return t->kept != NULL && t->contact != NULL;
 }
 
 /* ---- the corners ---- */
-
-/* The half edges of the cube in the world; corner i is their sum with the signs of its bits. */
-typedef struct edges {
-    double e[3][3];
-} edges;
-
-static void edges_of(const double *q, edges *out)
-{
-    const double c = throw_corner, x = q[0], y = q[1], z = q[2], w = q[3];
-    *out = (edges){{{c * (1 - 2 * (y * y + z * z)), 2 * c * (x * y + w * z), 2 * c * (x * z - w * y)},
-                    {2 * c * (x * y - w * z), c * (1 - 2 * (x * x + z * z)), 2 * c * (y * z + w * x)},
-                    {2 * c * (x * z + w * y), 2 * c * (y * z - w * x), c * (1 - 2 * (x * x + y * y))}}};
-}
-
-/* Adds the derivatives by q to q_bar, from those by the edges. */
-static void edges_adjoint(const double *q, const edges *bar, double *q_bar)
-{
-    const double c = throw_corner, (*g)[3] = bar->e;
-    const double all = g[0][0] + g[1][1] + g[2][2];
-    const double turn[3] = {g[1][2] - g[2][1], g[2][0] - g[0][2], g[0][1] - g[1][0]};
-    for (int k = 0; k < 3; k++) {
-        double both = 0;
-        for (int j = 0; j < 3; j++) {
-            both += (g[k][j] + g[j][k]) * q[j];
-        }
-        q_bar[k] += 2 * c * (both + q[3] * turn[k] - 2 * all * q[k]);
-    }
-    q_bar[3] += 2 * c * (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2]);
-}
 
 /* Change of the edges along that of the quaternion. */
 static void edges_tangent(const double *q, const double *q_dot, edges *out)
@@ -166,26 +102,7 @@ static void edges_tangent(const double *q, const double *q_dot, edges *out)
                     {c * (xz + wy), c * (yz - wx), -c * (xx + yy)}}};
 }
 
-static const double sign[CORNERS][3] = {{-1, -1, -1}, {1, -1, -1}, {-1, 1, -1}, {1, 1, -1},
-                                        {-1, -1, 1},  {1, -1, 1},  {-1, 1, 1},  {1, 1, 1}};
-
-/* Coordinate d of a corner relative to the centre of the cube. */
-static inline double corner_of(const edges *e, uint64_t corner, int d)
-{
-    return sign[corner][0] * e->e[0][d] + sign[corner][1] * e->e[1][d] + sign[corner][2] * e->e[2][d];
-}
-
 /* ---- forward ---- */
-
-/* Sets the velocities of the next state from gravity and the forces kept with this one. */
-static void accelerate(double h, const double *at, double *next)
-{
-    for (int d = 0; d < 3; d++) {
-        next[THROW_VELOCITY + d] = at[THROW_VELOCITY + d] + h * at[THROW_FORCE + d] / throw_mass;
-        next[THROW_SPIN + d] = at[THROW_SPIN + d] + h * at[THROW_TORQUE + d];
-    }
-    next[THROW_VELOCITY + 2] -= h * throw_gravity;
-}
 
 /* Computes and keeps the forces and torques on the next state, from the contacts at this pose. */
 static void add_forces(throw_motion *t, uint64_t step, const double *at, double *next)
@@ -199,7 +116,7 @@ static void add_forces(throw_motion *t, uint64_t step, const double *at, double 
     if (height > fabs(e.e[0][2]) + fabs(e.e[1][2]) + fabs(e.e[2][2]) + 1e-9) {
         return; /* all spheres are above the plane, the usual case */
     }
-    for (uint64_t i = 0; i < CORNERS; i++) {
+    for (uint64_t i = 0; i < THROW_CORNERS; i++) {
         const double up = corner_of(&e, i, 2), depth = -(height + up);
         if (depth > 0) {
             throw_contact *c = t->contact + t->contacts;
@@ -254,33 +171,6 @@ int64_t throw_go_on(throw_motion *t, uint64_t until)
 }
 
 /* ---- adjoint ---- */
-
-static void move_adjoint(double h, const double *at, const double *next, const double *next_bar,
-                         double *at_bar, double *velocity_bar)
-{
-    const double *q = at + THROW_TURN, *turned = next + THROW_TURN, *bar = next_bar + THROW_TURN;
-    const double *w = next + THROW_SPIN, per_norm = 1 / next[THROW_NORM];
-    double along = 0, b[4];
-    for (int i = 0; i < 4; i++) {
-        along += turned[i] * bar[i];
-    }
-    for (int i = 0; i < 4; i++) {
-        b[i] = (bar[i] - turned[i] * along) * per_norm;
-        at_bar[THROW_TURN + i] += b[i];
-        b[i] *= 0.5 * h;
-    }
-    at_bar[0] += b[1] * w[2] - b[2] * w[1] - b[3] * w[0];
-    at_bar[1] += -b[0] * w[2] + b[2] * w[0] - b[3] * w[1];
-    at_bar[2] += b[0] * w[1] - b[1] * w[0] - b[3] * w[2];
-    at_bar[3] += b[0] * w[0] + b[1] * w[1] + b[2] * w[2];
-    velocity_bar[THROW_SPIN] += b[0] * q[3] - b[1] * q[2] + b[2] * q[1] - b[3] * q[0];
-    velocity_bar[THROW_SPIN + 1] += b[0] * q[2] + b[1] * q[3] - b[2] * q[0] - b[3] * q[1];
-    velocity_bar[THROW_SPIN + 2] += -b[0] * q[1] + b[1] * q[0] + b[2] * q[3] - b[3] * q[2];
-    for (int d = 0; d < 3; d++) {
-        at_bar[THROW_PLACE + d] += next_bar[THROW_PLACE + d];
-        velocity_bar[THROW_VELOCITY + d] += h * next_bar[THROW_PLACE + d];
-    }
-}
 
 /* Reverse of the contacts of a step, the last ones before `end`; returns the index of the first. */
 static const throw_contact *forces_adjoint(const throw_motion *t, uint64_t step, const throw_contact *end,
@@ -501,5 +391,61 @@ void throw_impulses(double h, uint64_t steps, double mu, const double start[THRO
             }
         }
         throw_move(h, at, next);
+    }
+}
+
+/* ---- motions side by side ---- */
+
+enum { LANES_STEPS = 4096 }; /* longer motions have no lanes: their states would not fit into caches */
+
+void throw_lanes_open(throw_motion *t, ds_memory *m)
+{
+    if (t->steps > LANES_STEPS || t->law.hybrid != NULL) {
+        return;
+    }
+    const throw_lanes *lanes = throw_lanes_find();
+    t->lanes_law = lanes_memory(m, THROW_LAW, lanes->width);
+    t->table = (throw_table){
+        .h = t->h,
+        .steps = t->steps,
+        .network = t->law.network,
+        .law = t->lanes_law,
+        .kept = lanes_memory(m, (t->steps + 1) * THROW_KEPT, lanes->width),
+        .contact = lanes_memory(m, THROW_CORNERS * t->steps * lanes->contact_doubles, lanes->width)};
+    t->lanes = m->failed ? NULL : lanes;
+}
+
+void throw_lanes_simulate(throw_motion *t, const double *const *theta, const double *start,
+                          const double *target, double *loss)
+{
+    const uint64_t width = t->lanes->width;
+    for (uint64_t lane = 0; lane < width; lane++) {
+        contact_law_set(&t->law, theta[lane]);
+        const double *first = t->law.first.theta, *net = &t->law.net.w[0][0];
+        for (uint64_t i = 0; i < THROW_LAW; i++) {
+            t->lanes_law[i * width + lane] = i < LAW_NETWORK    ? first[i]
+                                             : i == LAW_NETWORK ? t->law.first.per_slip
+                                                                : net[i - THROW_LAW_NET];
+        }
+    }
+    t->table.kind = t->law.kind;
+    t->table.start = start;
+    t->table.target = target;
+    t->lanes->simulate(&t->table, loss);
+}
+
+void throw_lanes_adjoint(throw_motion *t, const double *const *theta, double *const *theta_bar)
+{
+    const uint64_t width = t->lanes->width;
+    double out[THROW_SUMS * LANES_MOST];
+    t->lanes->adjoint(&t->table, out);
+    for (uint64_t lane = 0; lane < width; lane++) {
+        contact_sums sums;
+        double *to = sums.theta;
+        for (uint64_t i = 0; i < THROW_SUMS; i++) {
+            to[i] = out[i * width + lane];
+        }
+        contact_law_set(&t->law, theta[lane]);
+        contact_law_gather(&t->law, &sums, theta_bar[lane]);
     }
 }

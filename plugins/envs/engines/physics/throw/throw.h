@@ -11,17 +11,9 @@
 #define DS_ENGINES_THROW_H
 
 #include "contact_law.h"
+#include "throw_lanes.h"
 
 #include <diffsim/helper/memory.h>
-
-/* A state: quaternion x, y, z, w, position, angular velocity, velocity, all in the world frame. */
-enum { THROW_TURN, THROW_PLACE = 4, THROW_SPIN = 7, THROW_VELOCITY = 10, THROW_STATES = 13 };
-/* Kept with a state: force and torque of the contacts for the next step, and the norm of the quaternion
- * before normalisation. */
-enum { THROW_FORCE = 13, THROW_TORQUE = 16, THROW_NORM = 19, THROW_KEPT = 20 };
-
-static const double throw_mass = 10, throw_corner = 0.4, throw_radius = 0.1,
-                    throw_gravity = 9.81; /* kg, m, m/s^2 */
 
 /* A sphere that touches the plane in a step. */
 typedef struct throw_contact {
@@ -39,6 +31,10 @@ typedef struct throw_motion {
     double *kept;
     throw_contact *contact; /* [8] per step; pages that no motion has reached cost only addresses */
     uint64_t contacts;
+    /* Motions side by side: kernels (NULL: none), memory, and the law of each. */
+    const throw_lanes *lanes;
+    throw_table table;
+    double *lanes_law;
 } throw_motion;
 
 /* Takes memory for motions of `steps` steps. Returns 0 without memory. */
@@ -64,5 +60,16 @@ void throw_impulses(double h, uint64_t steps, double mu, const double start[THRO
 int throw_adjoint(const throw_motion *t, const double *state_bar, double *theta_bar);
 /* state_dot[steps + 1][THROW_STATES] = change of all states along theta_dot, with the start fixed. */
 int throw_tangent(const throw_motion *t, const double *theta_dot, double *state_dot);
+
+/* ---- motions side by side: the fitted ones, without other networks than that of the paper ---- */
+
+/* Takes memory; to be called after the law is complete. Leaves t->lanes NULL where motions are too long. */
+void throw_lanes_open(throw_motion *t, ds_memory *m);
+/* Simulates t->lanes->width motions with theta[lane][LAW_CONSTANTS] and writes the loss of each as
+ * throw_lanes.simulate(). */
+void throw_lanes_simulate(throw_motion *t, const double *const *theta, const double *start,
+                          const double *target, double *loss);
+/* Adds the derivatives of that loss to theta_bar[lane][LAW_CONSTANTS], with the bits of throw_adjoint(). */
+void throw_lanes_adjoint(throw_motion *t, const double *const *theta, double *const *theta_bar);
 
 #endif
