@@ -35,7 +35,13 @@ static const char *const scenes[][4] = {{"bounce", NULL},
                                         {"billiards", NULL},
                                         {"roomba", NULL},
                                         {"tennis", NULL},
-                                        {"cube_throw", NULL}};
+                                        {"cube_throw", NULL},
+                                        {"robot", "task=bench/arm.ini", NULL},
+                                        {"robot", "task=bench/quadruped.ini", NULL},
+                                        {"robot", "task=examples/robots/cartpole.ini", NULL},
+                                        {"robot", "task=examples/robots/arm.ini", NULL},
+                                        {"robot", "task=examples/robots/pusher.ini", NULL},
+                                        {"robot", "task=examples/robots/double_pendulum.ini", NULL}};
 
 static void die(const ds_error *e)
 {

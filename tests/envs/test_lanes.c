@@ -5,8 +5,10 @@
  * lanes of one instance have the bits of episodes alone, forwards and backwards. */
 #include "common/isa.h"
 #include "host.h"
+#include "temporary.h"
 #include "test.h"
 
+#include <ctype.h>
 #include <diffsim/helper/random.h>
 #include <stdlib.h>
 
@@ -135,7 +137,8 @@ static uint64_t checksum(const row *r, uint64_t count, const double *grad, uint6
     return sum;
 }
 
-static void check_scene(const scene *s, const char *isa)
+/* Compares up to `most` rows. */
+static void check_scene(const scene *s, const char *isa, uint64_t most_rows)
 {
     fake_env e;
     char name[64];
@@ -143,32 +146,32 @@ static void check_scene(const scene *s, const char *isa)
     setenv("DS_ISA", isa, 1);
     fake_env_open(&e, name, s->settings, 1, -INFINITY);
     const uint64_t n = e.info.n;
-    double *x = calloc(MOST * n, sizeof *x), *one = calloc(MOST * n, sizeof *one),
-           *many = calloc(MOST * n, sizeof *many);
+    double *x = calloc(most_rows * n, sizeof *x), *one = calloc(most_rows * n, sizeof *one),
+           *many = calloc(most_rows * n, sizeof *many);
     uint64_t key[MOST];
     assert_true(x && one && many);
-    assert_true(e.info.max_rows >= MOST); /* else nothing is side by side */
+    assert_true(e.info.max_rows >= most_rows); /* else nothing is side by side */
     ds_random rng = ds_random_open(7, s->name, 0);
-    for (uint64_t i = 0; i < MOST * n; i++) {
+    for (uint64_t i = 0; i < most_rows * n; i++) {
         const double u = ds_random_uniform(&rng), at = (1 - u) * e.lower[i % n] + u * e.upper[i % n];
         x[i] = s->wide * at;
     }
-    for (uint64_t k = 0; k < MOST; k++) {
+    for (uint64_t k = 0; k < most_rows; k++) {
         key[k] = 3 * k;
     }
     const int most = (e.plugin->desc->flags & DS_ENV_GRADIENT) != 0;
     for (int graded = 0; graded <= most; graded++) {
         const uint32_t want = graded ? DS_WANT_GRAD : 0;
         row alone[MOST], together[MOST];
-        for (uint64_t k = 0; k < MOST; k++) {
+        for (uint64_t k = 0; k < most_rows; k++) {
             evaluate(&e, 1, x + k * n, key + k, want, alone + k, one + k * n);
         }
-        if (graded && checksum(alone, MOST, one, n) < MOST / 8) {
+        if (graded && checksum(alone, most_rows, one, n) < most_rows / 8) {
             fail_msg("%s %s: nothing to compare", s->name, s->settings[0] ? s->settings[0] : "");
         }
-        for (uint64_t count = 1; count <= MOST; count += count < 10 ? 1 : 9) {
-            for (uint64_t first = 0; first + count <= MOST && first < 3; first++) {
-                memset(many, 0, MOST * n * sizeof *many);
+        for (uint64_t count = 1; count <= most_rows; count += most_rows < MOST ? 4 : count < 10 ? 1 : 9) {
+            for (uint64_t first = 0; first + count <= most_rows && first < 3; first++) {
+                memset(many, 0, most_rows * n * sizeof *many);
                 evaluate(&e, count, x + first * n, key + first, want, together, many);
                 if (memcmp(together, alone + first, count * sizeof *alone) != 0 ||
                     (graded && memcmp(many, one + first * n, count * n * sizeof *one) != 0)) {
@@ -185,16 +188,89 @@ static void check_scene(const scene *s, const char *isa)
     free(many);
 }
 
+static const char *const sets[] = {"baseline", "avx2", "avx512"};
+
 static void rows_have_the_bits_of_points(void **state)
 {
-    static const char *const sets[] = {"baseline", "avx2", "avx512"};
     (void)state;
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
         for (int k = 0; k < 3; k++) {
-            check_scene(&scenes[i], sets[k]);
+            check_scene(&scenes[i], sets[k], MOST);
         }
     }
     unsetenv("DS_ISA");
+}
+
+/* ---- robots ---- */
+
+/* The start of a task of examples/robots, with sections that are added. */
+typedef struct robot_task {
+    const char *name, *duration, *settings, *sections;
+} robot_task;
+
+static const robot_task robots[] = {
+    {"cartpole", "0.2", "", ""},
+    {"double_pendulum", "0.2", "", ""},
+    {"double_pendulum", "0.2", "shape = spline\njoint_slip = 0.1\n",
+     "[variables]\nstart.shoulder = -3 3\nfriction.elbow = 0 2\nlength.lower = 0.8 1.2\n"},
+    {"arm", "0.3", "shape = linear\n", "[noise]\nstart = 0.1\nvelocity = 1\ncontrol = 0.1\n"},
+    {"arm", "0.1", "integrator = rk4\nlimit_stiffness = 500\nlimit_damping = 2\n",
+     "[variables]\nmass.link3 = 0.5 2 log\ndamping.joint2 = 0 5\nspring.joint1 = 0 9\nstart.joint4 = -4 4\n"},
+    {"hopper", "0.1", "", ""},
+    {"quadruped", "0.05", "", ""},
+    {"quadruped", "0.05", "softness = softplus\nwidth = 0.02\nintegrator = rk4\n",
+     "[noise]\nstart = 0.2\n[variables]\nlength.trunk = 0.5 2\nmass.trunk = 0.5 2\nfriction = 0.1 2\n"},
+    {"quadruped", "0.05", "contact_grad = distance\ngrad_width = 0.1\ngrad_stiffness = 50\n", ""},
+    {"cube", "0.5", "", ""},
+    {"throw", "0.25", "", ""},
+    {"pusher", "0.3", "", ""},
+    {"hand", "0.05", "", ""},
+};
+
+static void write_robot(const robot_task *r, const char *path)
+{
+    char from[4096], line[256];
+    const char *top = getenv("DS_TOP_SRC");
+    snprintf(from, sizeof from, "%s/examples/robots/%s.ini", top ? top : ".", r->name);
+    FILE *in = fopen(from, "r"), *out = fopen(path, "w");
+    assert_true(in != NULL && out != NULL);
+    while (fgets(line, sizeof line, in)) {
+        char key[64] = "";
+        sscanf(line, "%60[a-z_]", key);
+        strcat(key, " =");
+        if (strncmp(line, "duration", 8) == 0) {
+            fprintf(out, "duration = %s\n%s", r->duration, r->settings);
+        } else if (strncmp(line, "at = ", 5) == 0 && isdigit((unsigned char)line[5])) {
+            fputs("at = 0.05\n", out); /* s, within the duration */
+        } else if (key[0] == ' ' || strstr(r->settings, key) == NULL) {
+            fputs(line, out);
+        }
+    }
+    fputs(r->sections, out);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Robots, whose contacts differ from lane to lane. */
+static void robots_have_the_bits_of_robots(void **state)
+{
+    temporary folder;
+    (void)state;
+    temporary_open(&folder);
+    for (size_t i = 0; i < sizeof robots / sizeof *robots; i++) {
+        char task[5000], model[5000];
+        const char *top = getenv("DS_TOP_SRC"), *path = temporary_path(&folder, "task.ini");
+        const int urdf = strcmp(robots[i].name, "cartpole") == 0 || strcmp(robots[i].name, "arm") == 0;
+        write_robot(&robots[i], path);
+        snprintf(task, sizeof task, "task=%s", path);
+        snprintf(model, sizeof model, "model=%s/examples/robots/%s.%s", top ? top : ".", robots[i].name,
+                 urdf ? "urdf" : "xml");
+        for (int k = 0; k < 3; k++) {
+            check_scene(&(scene){"robot", 1, {task, model, NULL}}, sets[k], 9);
+        }
+    }
+    unsetenv("DS_ISA");
+    temporary_close(&folder);
 }
 
 /* ---- stepwise control ---- */
@@ -374,4 +450,4 @@ static void lanes_have_the_bits_of_episodes(void **state)
     }
 }
 
-RUN_TESTS(rows_have_the_bits_of_points, lanes_have_the_bits_of_episodes)
+RUN_TESTS(rows_have_the_bits_of_points, robots_have_the_bits_of_robots, lanes_have_the_bits_of_episodes)

@@ -3,4 +3,4 @@
 # change what floating-point code means.
 noinst_LTLIBRARIES += %D%/libalgebra.la
 %C%_libalgebra_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_libalgebra_la_SOURCES = %D%/mat3.h %D%/quaternion.c %D%/quaternion.h
+%C%_libalgebra_la_SOURCES = %D%/mat3.h %D%/quaternion.c %D%/quaternion.h %D%/quaternion_inline.h

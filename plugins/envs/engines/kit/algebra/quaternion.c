@@ -3,6 +3,7 @@
 #include "engines/kit/algebra/quaternion.h"
 
 #include "engines/kit/algebra/mat3.h"
+#include "engines/kit/algebra/quaternion_inline.h"
 
 void quat_rotate(const double q[4], const double a[3], double out[3])
 {
@@ -36,16 +37,7 @@ void quat_rotate_adjoint(const double q[4], const double a[3], const double out_
 
 void quat_matrix(const double q[4], double m[9])
 {
-    const double w = q[0], x = q[1], y = q[2], z = q[3];
-    m[0] = 1 - 2 * (y * y + z * z);
-    m[1] = 2 * (x * y - w * z);
-    m[2] = 2 * (x * z + w * y);
-    m[3] = 2 * (x * y + w * z);
-    m[4] = 1 - 2 * (x * x + z * z);
-    m[5] = 2 * (y * z - w * x);
-    m[6] = 2 * (x * z - w * y);
-    m[7] = 2 * (y * z + w * x);
-    m[8] = 1 - 2 * (x * x + y * y);
+    quat_matrix_inline(q, m);
 }
 
 void quat_matrix_adjoint(const double q[4], const double b[9], double q_bar[4])
@@ -116,10 +108,7 @@ void quat_inverse_adjoint(const double q[4], const double out_bar[4], double q_b
 
 void quat_product(const double a[4], const double b[4], double out[4])
 {
-    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
-    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
-    out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
-    out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+    quat_product_inline(a, b, out);
 }
 
 void quat_multiply(const double a[4], const double b[4], double out[4])

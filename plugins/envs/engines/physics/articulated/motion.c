@@ -5,17 +5,17 @@
  * h w, a change d of q and a change e of w change q' by E' d + h J e, in the axes of the moved link. */
 #include "engines/physics/articulated/motion.h"
 
-#include "engines/kit/algebra/mat3.h"
-#include "engines/kit/algebra/quaternion.h"
+#include <math.h>
+#include <string.h>
 
 enum { STAGES = 4 };
 
 struct motion {
     tree_work *work;
-    double *q[STAGES], *v[STAGES], *a[STAGES]; /* of the stages */
-    double *u[STAGES], *u_bar[STAGES];         /* rates of the positions: see rates() */
-    double *rate, *a_bar, *rate_bar, *q_sum, *v_sum;
-    double *q_bar[STAGES], *v_bar[STAGES];
+    real *q[STAGES], *v[STAGES], *a[STAGES]; /* of the stages */
+    real *u[STAGES], *u_bar[STAGES];         /* rates of the positions: see rates() */
+    real *rate, *a_bar, *rate_bar, *q_sum, *v_sum;
+    real *q_bar[STAGES], *v_bar[STAGES];
 };
 
 motion *motion_create(ds_memory *m, const tree *t)
@@ -27,12 +27,12 @@ motion *motion_create(ds_memory *m, const tree *t)
     size_t nv = (size_t)t->nv + 1;
     s->work = tree_work_create(m, t);
     for (int k = 0; k < STAGES; k++) {
-        s->q[k] = ds_memory_doubles(m, (size_t)t->nq + 1);
-        ds_memory_each(
-            m, nv,
-            (double **const[]){&s->v[k], &s->a[k], &s->q_bar[k], &s->v_bar[k], &s->u[k], &s->u_bar[k], NULL});
+        real **const stage[] = {&s->v[k], &s->a[k], &s->q_bar[k], &s->v_bar[k], &s->u[k], &s->u_bar[k], NULL};
+        s->q[k] = real_memory(m, (size_t)t->nq + 1);
+        real_memory_each(m, nv, stage);
     }
-    ds_memory_each(m, nv, (double **const[]){&s->rate, &s->a_bar, &s->rate_bar, &s->q_sum, &s->v_sum, NULL});
+    real **const step[] = {&s->rate, &s->a_bar, &s->rate_bar, &s->q_sum, &s->v_sum, NULL};
+    real_memory_each(m, nv, step);
     return m->failed ? NULL : s;
 }
 
@@ -43,7 +43,20 @@ tree_work *motion_work(motion *s)
 
 /* ---- positions ---- */
 
-void motion_move(const tree *t, const double *q, double scale, const double *v, double *next)
+/* The quaternion of the rotation by |r| about r. */
+static void turn_of(const real r[3], real e[4])
+{
+    static const double small_angle = 1e-9; /* below it the series is exact to rounding */
+    const real angle = real_sqrt(vec3_dot(r, r));
+    real s;
+    real_sincos(0.5 * angle, &s, &e[0]);
+    const real part = real_choose(REAL_TEST(angle > small_angle), s / angle, REAL(0.5));
+    for (int k = 0; k < 3; k++) {
+        e[1 + k] = part * r[k];
+    }
+}
+
+void motion_move(const tree *t, const real *q, double scale, const real *v, real *next)
 {
     for (int i = 0; i < t->links; i++) {
         const tree_link *l = &t->link[i];
@@ -52,31 +65,38 @@ void motion_move(const tree *t, const double *q, double scale, const double *v, 
             next[l->q + k] = q[l->q + k] + scale * v[l->v + k];
         }
         if (turn < l->nv) {
-            const double *w = v + l->v + turn, r[3] = {scale * w[0], scale * w[1], scale * w[2]};
-            double e[4], out[4];
-            quat_from_vector(r, e);
-            quat_multiply(q + l->q + turn, e, out);
-            memcpy(next + l->q + turn, out, sizeof out);
+            const real *w = v + l->v + turn, r[3] = {scale * w[0], scale * w[1], scale * w[2]};
+            real e[4], out[4];
+            turn_of(r, e);
+            quat_product_inline(q + l->q + turn, e, out);
+            const real norm =
+                real_sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3]);
+            for (int k = 0; k < 4; k++) {
+                next[l->q + turn + k] = out[k] / norm;
+            }
         }
     }
 }
 
 /* E = exp(r) and J, the right Jacobian at r; row-major. */
-static void turn_matrices(const double r[3], double E[9], double J[9])
+static void turn_matrices(const real r[3], real E[9], real J[9])
 {
-    double angle2 = vec3_dot(r, r), angle = sqrt(angle2), e[4], a, b;
-    if (angle < 0.05) { /* the series, exact to rounding */
-        a = 0.5 - angle2 / 24 * (1 - angle2 / 30 * (1 - angle2 / 56));
-        b = 1.0 / 6 - angle2 / 120 * (1 - angle2 / 42 * (1 - angle2 / 72));
-    } else {
-        a = (1 - cos(angle)) / angle2;
-        b = (angle - sin(angle)) / (angle2 * angle);
+    const real angle2 = vec3_dot(r, r), angle = real_sqrt(angle2);
+    const real_test large = REAL_TEST(angle >= 0.05);
+    /* The series, exact to rounding. */
+    real a = 0.5 - angle2 / 24.0 * (1.0 - angle2 / 30.0 * (1.0 - angle2 / 56.0)), e[4];
+    real b = 1.0 / 6 - angle2 / 120.0 * (1.0 - angle2 / 42.0 * (1.0 - angle2 / 72.0));
+    if (real_any(large)) {
+        real s, c;
+        real_sincos(angle, &s, &c);
+        a = real_choose(large, (1.0 - c) / angle2, a);
+        b = real_choose(large, (angle - s) / (angle2 * angle), b);
     }
-    quat_from_vector(r, e);
-    quat_matrix(e, E);
+    turn_of(r, e);
+    quat_matrix_inline(e, E);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
-            J[3 * i + j] = b * r[i] * r[j] + (i == j ? 1 - b * angle2 : 0);
+            J[3 * i + j] = b * r[i] * r[j] + (i == j ? 1.0 - b * angle2 : REAL(0));
         }
     }
     J[1] += a * r[2];
@@ -88,8 +108,8 @@ static void turn_matrices(const double r[3], double E[9], double J[9])
 }
 
 /* Adds the derivatives of motion_move() by q and v; next_bar holds the ones by its result. */
-static void move_bar(const tree *t, double scale, const double *v, const double *next_bar, double *q_bar,
-                     double *v_bar)
+static void move_bar(const tree *t, double scale, const real *v, const real *next_bar, real *q_bar,
+                     real *v_bar)
 {
     for (int i = 0; i < t->links; i++) {
         const tree_link *l = &t->link[i];
@@ -100,16 +120,18 @@ static void move_bar(const tree *t, double scale, const double *v, const double 
         }
         if (turn < l->nv) {
             int at = l->v + turn;
-            const double r[3] = {scale * v[at], scale * v[at + 1], scale * v[at + 2]};
-            double E[9], J[9], out[3];
+            const real r[3] = {scale * v[at], scale * v[at + 1], scale * v[at + 2]};
+            real E[9], J[9], out[3];
             turn_matrices(r, E, J);
             mat3_apply(E, next_bar + at, out);
-            vec3_add_scaled(q_bar + at, 1, out);
+            vec3_add_scaled(q_bar + at, REAL(1), out);
             mat3_tapply(J, next_bar + at, out);
-            vec3_add_scaled(v_bar + at, scale, out);
+            vec3_add_scaled(v_bar + at, REAL(scale), out);
         }
     }
 }
+
+#ifndef LANES_ISA
 
 /* next_dot (which may be q_dot) = the change of motion_move(). */
 static void move_dot(const tree *t, double scale, const double *v, const double *q_dot, const double *v_dot,
@@ -135,12 +157,14 @@ static void move_dot(const tree *t, double scale, const double *v, const double 
     }
 }
 
+#endif
+
 /* ---- rates of the positions ---- */
 
 /* u = v, but for a turn r = c before of a quaternion since the start of the step, u is the rate of the
  * rotation vector: the series of the inverse of J(r) up to r^2, which is enough for order 4 (Munthe-Kaas,
  * 1998). */
-static void rates(const tree *t, double c, const double *before, const double *v, double *u)
+static void rates(const tree *t, double c, const real *before, const real *v, real *u)
 {
     memcpy(u, v, (size_t)t->nv * sizeof *u);
     for (int i = 0; before && i < t->links; i++) {
@@ -149,18 +173,18 @@ static void rates(const tree *t, double c, const double *before, const double *v
             continue;
         }
         int at = l->v + l->nv - 3;
-        const double r[3] = {c * before[at], c * before[at + 1], c * before[at + 2]};
-        double once[3], twice[3];
+        const real r[3] = {c * before[at], c * before[at + 1], c * before[at + 2]};
+        real once[3], twice[3];
         vec3_cross(r, v + at, once);
         vec3_cross(r, once, twice);
-        vec3_add_scaled(u + at, 0.5, once);
-        vec3_add_scaled(u + at, 1.0 / 12, twice);
+        vec3_add_scaled(u + at, REAL(0.5), once);
+        vec3_add_scaled(u + at, REAL(1.0 / 12), twice);
     }
 }
 
 /* Adds the derivatives of rates() by v and before. */
-static void rates_bar(const tree *t, double c, const double *before, const double *v, const double *u_bar,
-                      double *v_bar, double *before_bar)
+static void rates_bar(const tree *t, double c, const real *before, const real *v, const real *u_bar,
+                      real *v_bar, real *before_bar)
 {
     for (int j = 0; j < t->nv; j++) {
         v_bar[j] += u_bar[j];
@@ -171,21 +195,23 @@ static void rates_bar(const tree *t, double c, const double *before, const doubl
             continue;
         }
         int at = l->v + l->nv - 3;
-        const double r[3] = {c * before[at], c * before[at + 1], c * before[at + 2]}, *b = u_bar + at;
-        double once[3], twice[3], part[3];
+        const real r[3] = {c * before[at], c * before[at + 1], c * before[at + 2]}, *b = u_bar + at;
+        real once[3], twice[3], part[3];
         vec3_cross(r, b, once);
         vec3_cross(r, once, twice);
-        vec3_add_scaled(v_bar + at, -0.5, once);
-        vec3_add_scaled(v_bar + at, 1.0 / 12, twice);
+        vec3_add_scaled(v_bar + at, REAL(-0.5), once);
+        vec3_add_scaled(v_bar + at, REAL(1.0 / 12), twice);
         vec3_cross(v + at, b, part);
-        vec3_add_scaled(before_bar + at, 0.5 * c, part);
+        vec3_add_scaled(before_bar + at, REAL(0.5 * c), part);
         vec3_cross(v + at, once, part); /* once = -b x r */
-        vec3_add_scaled(before_bar + at, -c / 12, part);
+        vec3_add_scaled(before_bar + at, REAL(-c / 12), part);
         vec3_cross(r, v + at, once);
         vec3_cross(once, b, part);
-        vec3_add_scaled(before_bar + at, c / 12, part);
+        vec3_add_scaled(before_bar + at, REAL(c / 12), part);
     }
 }
+
+#ifndef LANES_ISA
 
 static void rates_dot(const tree *t, double c, const double *before, const double *v,
                       const double *before_dot, const double *v_dot, double *u_dot)
@@ -208,13 +234,14 @@ static void rates_dot(const tree *t, double c, const double *before, const doubl
     }
 }
 
+#endif
+
 /* ---- steps ---- */
 
 static const double ahead[STAGES] = {0, 0.5, 0.5, 1}, weight[STAGES] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
 /* The stages of the Runge-Kutta step, and the mean rate of the positions in s->rate. */
-static void run_stages(const tree *t, motion *s, double h, const tree_input *in, const double *q,
-                       const double *v)
+static void run_stages(const tree *t, motion *s, double h, const tree_input *in, const real *q, const real *v)
 {
     size_t nv = (size_t)t->nv;
     memset(s->rate, 0, nv * sizeof *s->rate);
@@ -226,7 +253,7 @@ static void run_stages(const tree *t, motion *s, double h, const tree_input *in,
             motion_move(t, q, c, s->u[k - 1], s->q[k]);
         }
         for (size_t j = 0; j < nv; j++) {
-            s->v[k][j] = v[j] + (k ? c * s->a[k - 1][j] : 0);
+            s->v[k][j] = v[j] + (k ? c * s->a[k - 1][j] : REAL(0));
         }
         rates(t, c, k ? s->u[k - 1] : NULL, s->v[k], s->u[k]);
         for (size_t j = 0; j < nv; j++) {
@@ -236,8 +263,8 @@ static void run_stages(const tree *t, motion *s, double h, const tree_input *in,
     }
 }
 
-void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const double *q,
-                 const double *v, double *q_next, double *v_next)
+void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const real *q,
+                 const real *v, real *q_next, real *v_next)
 {
     tree_input at = *in;
     size_t nv = (size_t)t->nv;
@@ -252,7 +279,7 @@ void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tre
     }
     run_stages(t, s, h, &at, q, v);
     for (size_t j = 0; j < nv; j++) {
-        double a = 0;
+        real a = REAL(0);
         for (int k = 0; k < STAGES; k++) {
             a += weight[k] * s->a[k][j];
         }
@@ -261,14 +288,14 @@ void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tre
     motion_move(t, q, h, s->rate, q_next);
 }
 
-static void euler_adjoint(const tree *t, motion *s, double h, const tree_input *in, const double *q,
-                          const double *v, double *q_bar, double *v_bar, const tree_bar *bar)
+static void euler_adjoint(const tree *t, motion *s, double h, const tree_input *in, const real *q,
+                          const real *v, real *q_bar, real *v_bar, const tree_bar *bar)
 {
     size_t nv = (size_t)t->nv;
     tree_forward(t, s->work, q, v, in, s->a[0]);
     for (size_t j = 0; j < nv; j++) {
         s->rate[j] = v[j] + h * s->a[0][j];
-        s->q_sum[j] = 0;
+        s->q_sum[j] = REAL(0);
     }
     move_bar(t, h, s->rate, q_bar, s->q_sum, v_bar);
     for (size_t j = 0; j < nv; j++) {
@@ -280,8 +307,8 @@ static void euler_adjoint(const tree *t, motion *s, double h, const tree_input *
         &(tree_bar){.q = q_bar, .v = v_bar, .tau = bar->tau, .target = bar->target, .number = bar->number});
 }
 
-static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in, const double *q,
-                        const double *v, double *q_bar, double *v_bar, const tree_bar *bar)
+static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in, const real *q,
+                        const real *v, real *q_bar, real *v_bar, const tree_bar *bar)
 {
     size_t nv = (size_t)t->nv, bytes = nv * sizeof *q_bar;
     run_stages(t, s, h, in, q, v);
@@ -317,7 +344,7 @@ static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in
         }
         for (size_t j = 0; j < nv; j++) {
             s->v_sum[j] += s->v_bar[k][j];
-            s->q_sum[j] += k == 0 ? s->q_bar[0][j] : 0;
+            s->q_sum[j] += k == 0 ? s->q_bar[0][j] : REAL(0);
             s->rate_bar[j] = c * s->v_bar[k][j];
         }
     }
@@ -325,13 +352,15 @@ static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in
     memcpy(v_bar, s->v_sum, bytes);
 }
 
-void motion_adjoint(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in,
-                    const double *q, const double *v, double *q_bar, double *v_bar, const tree_bar *bar)
+void motion_adjoint(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const real *q,
+                    const real *v, real *q_bar, real *v_bar, const tree_bar *bar)
 {
     tree_input at = *in;
     at.implicit = rule == MOTION_EULER ? h : 0;
     (rule == MOTION_EULER ? euler_adjoint : rk4_adjoint)(t, s, h, &at, q, v, q_bar, v_bar, bar);
 }
+
+#ifndef LANES_ISA
 
 void motion_tangent(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in,
                     const double *q, const double *v, const tree_bar *dot)
@@ -378,3 +407,5 @@ void motion_tangent(const tree *t, motion *s, motion_rule rule, double h, const 
         dot->v[j] += h * s->v_sum[j];
     }
 }
+
+#endif

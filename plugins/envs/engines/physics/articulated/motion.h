@@ -19,20 +19,20 @@ tree_work *motion_work(motion *s);
 
 /* q[nq], v[nv] after a step of `h` seconds from q, v. `in` is constant in the step; its `implicit` is
  * ignored. */
-void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const double *q,
-                 const double *v, double *q_next, double *v_next);
+void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const real *q,
+                 const real *v, real *q_next, real *v_next);
 
 /* The adjoint of this step: q_bar and v_bar (nv each) hold the derivatives by the state after it and get the
  * ones by the state before it. Adds to bar->tau, target and number; ignores bar->q and v. */
-void motion_adjoint(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in,
-                    const double *q, const double *v, double *q_bar, double *v_bar, const tree_bar *bar);
+void motion_adjoint(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const real *q,
+                    const real *v, real *q_bar, real *v_bar, const tree_bar *bar);
 
 /* The tangent: `dot` is the direction (dot->q and v hold the change of the state before the step and get that
  * after it; they must not be NULL). */
-void motion_tangent(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in,
-                    const double *q, const double *v, const tree_bar *dot);
+void motion_tangent(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const real *q,
+                    const real *v, const tree_bar *dot);
 
 /* next = q moved by `scale` times the velocity v. */
-void motion_move(const tree *t, const double *q, double scale, const double *v, double *next);
+void motion_move(const tree *t, const real *q, double scale, const real *v, real *next);
 
 #endif

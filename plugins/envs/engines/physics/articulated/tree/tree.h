@@ -23,6 +23,7 @@
 #ifndef DS_ENGINES_ARTICULATED_TREE_H
 #define DS_ENGINES_ARTICULATED_TREE_H
 
+#include "engines/physics/articulated/tree/real.h"
 #include "engines/physics/smoothing/softness.h"
 
 #include <diffsim/helper/memory.h>
@@ -246,29 +247,28 @@ typedef enum tree_law { TREE_NO_CONTACT, TREE_COMPLIANT, TREE_COMPLEMENTARITY } 
 
 /* What acts on the joints. */
 typedef struct tree_input {
-    const double *tau;    /* nv: forces */
-    const double *target; /* nv: positions for the controllers with gain TREE_GAIN */
-    double implicit; /* s: dampers act on the velocity after a step of this length; 0 = the present one */
+    const real *tau;    /* nv: forces */
+    const real *target; /* nv: positions for the controllers with gain TREE_GAIN */
+    double implicit;    /* s: dampers act on the velocity after a step of this length; 0 = the present one */
     tree_law contact;
 } tree_input;
 
 /* Where derivatives are added to. Any pointer except v may be NULL. */
 typedef struct tree_bar {
-    double *q, *v, *tau, *target; /* nv each */
-    double *number;               /* t->numbers */
+    real *q, *v, *tau, *target; /* nv each */
+    real *number;               /* t->numbers */
 } tree_bar;
 
 /* a[nv] = forward dynamics (ABA). Keeps what the functions below need. */
-void tree_forward(const tree *t, tree_work *w, const double *q, const double *v, const tree_input *in,
-                  double *a);
+void tree_forward(const tree *t, tree_work *w, const real *q, const real *v, const tree_input *in, real *a);
 /* Adds the derivatives of a_bar a to `bar`, for the arguments of the last tree_forward(). */
-void tree_adjoint(const tree *t, tree_work *w, const double *a_bar, const tree_bar *bar);
+void tree_adjoint(const tree *t, tree_work *w, const real *a_bar, const tree_bar *bar);
 /* a_dot[nv] along the direction `dot` (its pointers may be NULL, for 0). */
 void tree_tangent(const tree *t, tree_work *w, const tree_bar *dot, double *a_dot);
 
 /* Poses and velocities of the links alone, for tree_point() and its adjoint, energy and momentum. v may be
  * NULL, for 0. */
-void tree_place(const tree *t, tree_work *w, const double *q, const double *v);
+void tree_place(const tree *t, tree_work *w, const real *q, const real *v);
 
 /* tau[nv] = inverse dynamics (RNEA): the joint forces for accelerations a, with gravity, without springs,
  * dampers, limits and contact. */

@@ -2,21 +2,25 @@
 /* tree_derivatives.c - adjoint and tangent of the dynamics of a tree of rigid bodies (tree.h). */
 #include "engines/physics/articulated/tree/tree_compliant.h"
 #include "engines/physics/articulated/tree/tree_impulse.h"
+#ifdef LANES_ISA
+#include "engines/physics/articulated/tree/tree_lanes.h"
+#endif
 
 /* ---- adjoint ---- */
 
 /* Adds the derivatives of the joint forces along w->rate, at the accelerations w->a. */
 static void joint_forces_bar(const tree *t, const tree_work *w, const tree_bar *bar)
 {
+    const real *number = NUMBERS(t, w);
     for (int i = 0; i < t->links; i++) {
         const tree_link *l = &t->link[i];
         for (int k = 0, j = l->v; k < l->nv; k++, j++) {
-            double r = w->rate[j], v = w->v[j], q_bar = 0;
+            real r = w->rate[j], v = w->v[j], q_bar = REAL(0);
             int d = tree_joint_number(t, TREE_DAMPING, j), g = tree_joint_number(t, TREE_GAIN, j);
             int rg = tree_joint_number(t, TREE_RATE_GAIN, j), s = tree_joint_number(t, TREE_SPRING, j);
             int rest = tree_joint_number(t, TREE_REST, j);
-            double slow = -r * (v + w->in.implicit * w->a[j]), slope, dry = dry_damper(t, j, v, &slope);
-            double v_bar = -(t->number[d] + t->number[rg] + dry) * r + slope * slow;
+            real slow = -r * (v + w->in.implicit * w->a[j]), slope, dry = dry_damper(t, w, j, v, &slope);
+            real v_bar = -(number[d] + number[rg] + dry) * r + slope * slow;
             if (bar->tau) {
                 bar->tau[j] += r;
             }
@@ -25,26 +29,28 @@ static void joint_forces_bar(const tree *t, const tree_work *w, const tree_bar *
                 bar->number[rg] += slow;
                 bar->number[tree_joint_number(t, TREE_ARMATURE, j)] -= r * w->a[j];
                 bar->number[tree_joint_number(t, TREE_DRY, j)] +=
-                    slow / sqrt(v * v + t->joint_slip * t->joint_slip);
+                    slow / real_sqrt(v * v + t->joint_slip * t->joint_slip);
             }
             if (l->nv == 1) {
-                double q = w->q[l->q], x = beyond(t, j, q);
-                q_bar = -(t->number[g] + t->number[s]) * r;
-                if (limit_force(t, j, q, v) != 0) {
-                    q_bar -= t->number[TREE_LIMIT_STIFFNESS] * r;
-                    v_bar -= t->number[TREE_LIMIT_DAMPING] * r;
+                real q = w->q[l->q], limit;
+                const real_test acts = limit_acts(t, w, j, q, v, &limit);
+                q_bar = -(number[g] + number[s]) * r;
+                if (real_any(acts)) {
+                    const real held = real_only(acts, r);
+                    q_bar -= number[TREE_LIMIT_STIFFNESS] * held;
+                    v_bar -= number[TREE_LIMIT_DAMPING] * held;
                     if (bar->number) {
-                        bar->number[TREE_LIMIT_STIFFNESS] -= x * r;
-                        bar->number[TREE_LIMIT_DAMPING] -= v * r;
+                        bar->number[TREE_LIMIT_STIFFNESS] -= beyond(t, j, q) * held;
+                        bar->number[TREE_LIMIT_DAMPING] -= v * held;
                     }
                 }
                 if (bar->target) {
-                    bar->target[j] += t->number[g] * r;
+                    bar->target[j] += number[g] * r;
                 }
                 if (bar->number) {
                     bar->number[g] += r * (w->target[j] - q);
-                    bar->number[s] -= r * (q - t->number[rest]);
-                    bar->number[rest] += r * t->number[s];
+                    bar->number[s] -= r * (q - number[rest]);
+                    bar->number[rest] += r * number[s];
                 }
             }
             if (bar->q) {
@@ -72,31 +78,31 @@ void tree_bar_open(const tree *t, tree_work *w, const tree_bar *bar)
 static void inertial_bar(const tree *t, tree_work *w, int i)
 {
     limb *b = &w->limb[i];
-    double Id[6], Ia[6], h[6], u[6], Iu[6];
+    real Id[6], Ia[6], h[6], u[6], Iu[6];
     momentum_of(b, b->d, Id);
     momentum_of(b, b->a, Ia);
     momentum_of(b, b->v, h);
     cross_motion(b->d, b->v, u);
     momentum_of(b, u, Iu);
-    add6(b->fb, -1, Ia);
-    add_cross_force(b->fb, -1, b->v, h);
-    add6(b->ab, -1, Id);
-    add6(b->vb, -1, Iu);
-    add_cross_force(b->vb, 1, b->d, h);
-    add_cross_force(b->pose, 1, b->d, Ia);
-    add_cross_force(b->pose, 1, b->a, Id);
-    add_cross_force(b->pose, 1, u, h);
-    add_cross_force(b->pose, 1, b->v, Iu);
-    double *number = w->bar.number;
-    if (number == NULL || b->m == 0) {
+    add6(b->fb, REAL(-1), Ia);
+    add_cross_force(b->fb, REAL(-1), b->v, h);
+    add6(b->ab, REAL(-1), Id);
+    add6(b->vb, REAL(-1), Iu);
+    add_cross_force(b->vb, REAL(1), b->d, h);
+    add_cross_force(b->pose, REAL(1), b->d, Ia);
+    add_cross_force(b->pose, REAL(1), b->a, Id);
+    add_cross_force(b->pose, REAL(1), u, h);
+    add_cross_force(b->pose, REAL(1), b->v, Iu);
+    real *number = w->bar.number;
+    if (number == NULL || t->link[i].mass == 0) {
         return;
     }
     int mass = tree_link_number(t, TREE_MASS, i);
-    number[mass] -= (dot6(b->d, Ia) + dot6(u, h)) / t->number[mass];
-    const double *const pair[2][2] = {{b->d, b->a}, {u, b->v}};
-    double c_bar[3] = {0}, part[3];
+    number[mass] -= real_only(REAL_TEST(b->m != 0.0), (dot6(b->d, Ia) + dot6(u, h)) / NUMBERS(t, w)[mass]);
+    const real *const pair[2][2] = {{b->d, b->a}, {u, b->v}};
+    real c_bar[3] = {0}, part[3];
     for (int k = 0; k < 2; k++) {
-        double first[3], second[3];
+        real first[3], second[3];
         velocity_at(pair[k][0], b->c, first);
         velocity_at(pair[k][1], b->c, second);
         vec3_cross(second, pair[k][0], part);
@@ -109,25 +115,25 @@ static void inertial_bar(const tree *t, tree_work *w, int i)
 
 /* Sums the derivatives from the leaves to the root. `rate` and `a` are the joint rates of the adjoint and the
  * accelerations, or NULL where limb.d and limb.a had no effect. */
-static void sweep_bar(const tree *t, tree_work *w, const double *rate, const double *a)
+static void sweep_bar(const tree *t, tree_work *w, const real *rate, const real *a)
 {
     const tree_bar *bar = &w->bar;
     for (int i = t->links - 1; i >= 0; i--) {
         const tree_link *l = &t->link[i];
         limb *b = &w->limb[i];
-        double s_bar[6] = {0};
+        real s_bar[6] = {0};
         int fixed = first_fixed(l);
         if (l->nv > 0) {
-            add_cross_force(b->vb, 1, b->s, b->ab);
-            add_cross_force(s_bar, -1, b->v, b->ab);
+            add_cross_force(b->vb, REAL(1), b->s, b->ab);
+            add_cross_force(s_bar, REAL(-1), b->v, b->ab);
         }
         for (int k = 0; k < l->nv; k++) {
-            const double *S = b->S + 6 * k;
-            double column[6] = {0}, v_bar[6];
+            const real *S = b->S + 6 * k;
+            real column[6] = {0}, v_bar[6];
             int j = l->v + k;
             memcpy(v_bar, b->vb, sizeof v_bar);
             if (k >= fixed) {
-                add6(v_bar, 1, s_bar);
+                add6(v_bar, REAL(1), s_bar);
             }
             if (bar->v) {
                 bar->v[j] += dot6(S, v_bar);
@@ -141,18 +147,18 @@ static void sweep_bar(const tree *t, tree_work *w, const double *rate, const dou
                 add6(column, a[j], b->ab);
                 add6(column, a[j], b->eb);
             }
-            add_cross_force(b->pose, 1, S, column);
+            add_cross_force(b->pose, REAL(1), S, column);
         }
         for (int k = 0; bar->q && k < l->nv; k++) {
             bar->q[l->v + k] += dot6(b->S + 6 * k, b->pose);
         }
         if (l->parent >= 0) {
             limb *up = &w->limb[l->parent];
-            add6(up->fb, 1, b->fb);
-            add6(up->ab, 1, b->ab);
-            add6(up->vb, 1, b->vb);
-            add6(up->eb, 1, b->eb);
-            add6(up->pose, 1, b->pose);
+            add6(up->fb, REAL(1), b->fb);
+            add6(up->ab, REAL(1), b->ab);
+            add6(up->vb, REAL(1), b->vb);
+            add6(up->eb, REAL(1), b->eb);
+            add6(up->pose, REAL(1), b->pose);
             tree_length_bar(t, w, l->parent, l->offset, b->pose + 3, bar->number);
         } else if (bar->number) {
             for (int k = 0; k < 3; k++) {
@@ -162,27 +168,37 @@ static void sweep_bar(const tree *t, tree_work *w, const double *rate, const dou
     }
 }
 
-void tree_bar_close(const tree *t, tree_work *w)
-{
-    sweep_bar(t, w, NULL, NULL);
-}
-
-void tree_adjoint(const tree *t, tree_work *w, const double *a_bar, const tree_bar *bar)
+void tree_adjoint(const tree *t, tree_work *w, const real *a_bar, const tree_bar *bar)
 {
     tree_solve(t, w, a_bar, w->rate);
     tree_bar_open(t, w, bar);
+#ifndef LANES_ISA
     if (w->in.contact == TREE_COMPLEMENTARITY) {
         tree_impulse_bar(t, w, a_bar, bar->number);
     }
+#endif
     for (int i = 0; i < t->links; i++) {
         inertial_bar(t, w, i);
     }
+#ifdef LANES_ISA
+    if (w->in.contact == TREE_COMPLIANT) {
+        tree_lanes_contact_bar(w, bar->number);
+    }
+#else
     if (w->in.contact == TREE_COMPLIANT) {
         tree_compliant_bar(t, w, bar->number);
     }
     tree_distant_bar(t, w, bar->number);
+#endif
     sweep_bar(t, w, w->rate, w->a);
     joint_forces_bar(t, w, bar);
+}
+
+#ifndef LANES_ISA
+
+void tree_bar_close(const tree *t, tree_work *w)
+{
+    sweep_bar(t, w, NULL, NULL);
 }
 
 /* ---- tangent ---- */
@@ -270,7 +286,7 @@ static double joint_force_dot(const tree *t, const tree_work *w, const tree_link
     int d = tree_joint_number(t, TREE_DAMPING, j), g = tree_joint_number(t, TREE_GAIN, j);
     int rg = tree_joint_number(t, TREE_RATE_GAIN, j), s = tree_joint_number(t, TREE_SPRING, j);
     int rest = tree_joint_number(t, TREE_REST, j);
-    double slope, dry = dry_damper(t, j, v, &slope);
+    double limit, slope, dry = dry_damper(t, w, j, v, &slope);
     double damper_dot =
         number_dot(dot, d) + number_dot(dot, rg) + slope * v_dot +
         number_dot(dot, tree_joint_number(t, TREE_DRY, j)) / sqrt(v * v + t->joint_slip * t->joint_slip);
@@ -282,7 +298,7 @@ static double joint_force_dot(const tree *t, const tree_work *w, const tree_link
         f += t->number[g] * ((dot->target ? dot->target[j] : 0) - q_dot) +
              number_dot(dot, g) * (w->target[j] - q) - t->number[s] * (q_dot - number_dot(dot, rest)) -
              number_dot(dot, s) * (q - t->number[rest]);
-        if (limit_force(t, j, q, v) != 0) {
+        if (limit_acts(t, w, j, q, v, &limit)) {
             f -= number_dot(dot, TREE_LIMIT_STIFFNESS) * beyond(t, j, q) +
                  t->number[TREE_LIMIT_STIFFNESS] * q_dot + number_dot(dot, TREE_LIMIT_DAMPING) * v +
                  t->number[TREE_LIMIT_DAMPING] * v_dot;
@@ -376,3 +392,5 @@ void tree_centre_bar(const tree *t, tree_work *w, const double x_bar[3], const d
         }
     }
 }
+
+#endif

@@ -2,26 +2,30 @@
 /* tree_dynamics.c - forward and inverse dynamics of a tree of rigid bodies, its mass matrix (tree.h). */
 #include "engines/physics/articulated/tree/tree_compliant.h"
 #include "engines/physics/articulated/tree/tree_impulse.h"
+#ifdef LANES_ISA
+#include "engines/physics/articulated/tree/tree_lanes.h"
+#endif
 
 /* ---- forces of joints ---- */
 
 /* Forces on the joints and the inertia that acts on each velocity in addition to the links. */
 static void joint_forces(const tree *t, tree_work *w)
 {
-    const double *damping = joint_numbers(t, TREE_DAMPING), *spring = joint_numbers(t, TREE_SPRING);
-    const double *rest = joint_numbers(t, TREE_REST), *armature = joint_numbers(t, TREE_ARMATURE);
-    const double *gain = joint_numbers(t, TREE_GAIN), *rate_gain = joint_numbers(t, TREE_RATE_GAIN);
+    const real *damping = joint_numbers(t, w, TREE_DAMPING), *spring = joint_numbers(t, w, TREE_SPRING);
+    const real *rest = joint_numbers(t, w, TREE_REST), *armature = joint_numbers(t, w, TREE_ARMATURE);
+    const real *gain = joint_numbers(t, w, TREE_GAIN), *rate_gain = joint_numbers(t, w, TREE_RATE_GAIN);
     for (int i = 0; i < t->links; i++) {
         const tree_link *l = &t->link[i];
         for (int k = 0, j = l->v; k < l->nv; k++, j++) {
-            double slope, v = w->v[j], damper = damping[j] + rate_gain[j] + dry_damper(t, j, v, &slope);
-            w->tau[j] = (w->in.tau ? w->in.tau[j] : 0) - damper * v;
+            real slope, limit, v = w->v[j];
+            real damper = damping[j] + rate_gain[j] + dry_damper(t, w, j, v, &slope);
+            w->tau[j] = (w->in.tau ? w->in.tau[j] : REAL(0)) - damper * v;
             w->effective[j] = armature[j] + w->in.implicit * damper;
             if (l->nv == 1) {
-                double q = w->q[l->q];
-                w->target[j] = w->in.target ? w->in.target[j] : 0;
-                w->tau[j] +=
-                    gain[j] * (w->target[j] - q) - spring[j] * (q - rest[j]) + limit_force(t, j, q, v);
+                real q = w->q[l->q];
+                w->target[j] = w->in.target ? w->in.target[j] : REAL(0);
+                limit_acts(t, w, j, q, v, &limit);
+                w->tau[j] += gain[j] * (w->target[j] - q) - spring[j] * (q - rest[j]) + limit;
             }
         }
     }
@@ -42,7 +46,7 @@ static void couple(const tree *t, tree_work *w, int first)
     }
     tree_rates(t, w, w->rate);
     for (int i = 0; i < t->links; i++) {
-        add6(w->limb[i].a, 1, w->limb[i].d);
+        add6(w->limb[i].a, REAL(1), w->limb[i].d);
     }
 }
 
@@ -51,12 +55,12 @@ static void accelerate(const tree *t, tree_work *w, int first)
 {
     for (int i = 0; i < t->links; i++) {
         limb *b = &w->limb[i];
-        double h[6];
+        real h[6];
         momentum_of(b, b->v, h);
         for (int k = 0; k < 6; k++) {
             b->p[k] = -b->f[k];
         }
-        add_cross_force(b->p, 1, b->v, h);
+        add_cross_force(b->p, REAL(1), b->v, h);
     }
     for (int i = t->links - 1; i >= 0; i--) {
         if (first) {
@@ -68,10 +72,10 @@ static void accelerate(const tree *t, tree_work *w, int first)
         const tree_link *l = &t->link[i];
         limb *b = &w->limb[i];
         for (int k = 0; k < 3; k++) {
-            b->a[k] = l->parent < 0 ? 0 : w->limb[l->parent].a[k];
-            b->a[3 + k] = l->parent < 0 ? -t->number[TREE_GRAVITY + k] : w->limb[l->parent].a[3 + k];
+            b->a[k] = l->parent < 0 ? REAL(0) : w->limb[l->parent].a[k];
+            b->a[3 + k] = l->parent < 0 ? -NUMBERS(t, w)[TREE_GRAVITY + k] : w->limb[l->parent].a[3 + k];
         }
-        add6(b->a, 1, b->drift);
+        add6(b->a, REAL(1), b->drift);
         tree_pass_acceleration(l, b, w->w, b->a, w->a);
     }
     if (t->couplings > 0) {
@@ -79,8 +83,7 @@ static void accelerate(const tree *t, tree_work *w, int first)
     }
 }
 
-void tree_forward(const tree *t, tree_work *w, const double *q, const double *v, const tree_input *in,
-                  double *a)
+void tree_forward(const tree *t, tree_work *w, const real *q, const real *v, const tree_input *in, real *a)
 {
     w->in = *in;
     w->singular = -1;
@@ -92,22 +95,32 @@ void tree_forward(const tree *t, tree_work *w, const double *q, const double *v,
         cross_motion(b->v, b->s, b->drift);
         tree_rigid_matrix(b, b->A);
     }
+#ifdef LANES_ISA
+    if (in->contact == TREE_COMPLIANT) {
+        tree_lanes_contact(t, w);
+    }
+#else
     if (in->contact != TREE_NO_CONTACT) {
         tree_touch_find(t, w);
     }
     if (in->contact == TREE_COMPLIANT) {
         tree_compliant(t, w);
     }
+#endif
     joint_forces(t, w);
     accelerate(t, w, 1);
+#ifndef LANES_ISA
     if (in->contact == TREE_COMPLEMENTARITY) {
         tree_impulse(t, w);
         accelerate(t, w, 0);
     }
+#endif
     if (a) {
         memcpy(a, w->a, (size_t)t->nv * sizeof *a);
     }
 }
+
+#ifndef LANES_ISA
 
 int tree_touching(const tree_work *w, double *force)
 {
@@ -151,7 +164,7 @@ void tree_inverse(const tree *t, tree_work *w, const double *q, const double *v,
         const tree_link *l = &t->link[i];
         for (int k = 0; k < l->nv; k++) {
             tau[l->v + k] = dot6(w->limb[i].S + 6 * k, w->limb[i].p) +
-                            joint_numbers(t, TREE_ARMATURE)[l->v + k] * a[l->v + k];
+                            joint_numbers(t, w, TREE_ARMATURE)[l->v + k] * a[l->v + k];
         }
         if (l->parent >= 0) {
             add6(w->limb[l->parent].p, 1, w->limb[i].p);
@@ -183,10 +196,12 @@ void tree_mass_matrix(const tree *t, tree_work *w, const double *q, double *M)
             }
         }
         for (int k = 0; k < l->nv; k++) {
-            M[(size_t)(l->v + k) * (n + 1)] += joint_numbers(t, TREE_ARMATURE)[l->v + k];
+            M[(size_t)(l->v + k) * (n + 1)] += joint_numbers(t, w, TREE_ARMATURE)[l->v + k];
         }
         for (int k = 0; l->parent >= 0 && k < 36; k++) {
             w->limb[l->parent].A[k] += b->A[k];
         }
     }
 }
+
+#endif

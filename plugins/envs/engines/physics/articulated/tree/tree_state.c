@@ -3,99 +3,109 @@
  * tree_state.h). */
 #include "engines/physics/articulated/tree/tree_state.h"
 
-#include "engines/kit/algebra/quaternion.h"
-
 /* ---- room ---- */
 
 tree_work *tree_work_create(ds_memory *m, const tree *t)
 {
-    tree_work *w = ds_memory_take(m, 1, sizeof *w);
+    tree_work *w = (tree_work *)(void *)real_memory(m, sizeof *w / sizeof(real) + 1);
     if (w == NULL) {
         return NULL;
     }
-    w->limb = ds_memory_take(m, (size_t)t->links + 1, sizeof *w->limb);
+    w->limb = (limb *)(void *)real_memory(m, ((size_t)t->links + 1) * sizeof *w->limb / sizeof(real));
+    w->middle = (real(*)[3])(void *)real_memory(m, 3 * ((size_t)t->shapes + 1));
+    w->reach = ds_memory_doubles(m, (size_t)t->shapes + 1);
+    for (int k = 0; w->reach != NULL && k < t->contacts; k++) {
+        w->reach[t->contact[k].first] = tree_reach(&t->shape[t->contact[k].first]);
+        w->reach[t->contact[k].second] = tree_reach(&t->shape[t->contact[k].second]);
+    }
+#ifndef LANES_ISA
     w->room = t->touches < TREE_MOST_TOUCHES ? t->touches : TREE_MOST_TOUCHES;
     w->touch = ds_memory_take(m, (size_t)w->room + 1, sizeof *w->touch);
     w->impulse = impulse_problem_create(m, w->room < TREE_MOST_PRESSED ? w->room : TREE_MOST_PRESSED);
     w->pressed = ds_memory_take(m, (size_t)w->room + 1, sizeof *w->pressed);
-    w->q = ds_memory_doubles(m, (size_t)t->nq + 1);
-    ds_memory_each(m, (size_t)t->nv + 1,
-                   (double **const[]){&w->v, &w->a, &w->tau, &w->w, &w->rate, &w->target, &w->effective,
-                                      &w->after, &w->none, NULL});
+#endif
+    w->q = real_memory(m, (size_t)t->nq + 1);
+    real **const each[] = {&w->v,      &w->a,         &w->tau,   &w->w,    &w->rate,
+                           &w->target, &w->effective, &w->after, &w->none, NULL};
+    real_memory_each(m, (size_t)t->nv + 1, each);
     size_t couplings = (size_t)t->couplings;
-    w->answer = ds_memory_doubles(m, couplings * (size_t)t->nv + 1);
-    w->hold = ds_memory_doubles(m, couplings * couplings + 1);
-    w->pull = ds_memory_doubles(m, couplings + 1);
+    w->answer = real_memory(m, couplings * (size_t)t->nv + 1);
+    w->hold = real_memory(m, couplings * couplings + 1);
+    w->pull = real_memory(m, couplings + 1);
     return m->failed ? NULL : w;
 }
 
 /* ---- poses and velocities ---- */
 
 /* R = T Rot(axis, angle) */
-static void turn_about(const double T[9], const double axis[3], double angle, double R[9])
+static void turn_about(const real T[9], const double axis[3], real angle, real R[9])
 {
-    double s = sin(angle), c = cos(angle), one = 1 - c, x = axis[0], y = axis[1], z = axis[2];
-    const double m[9] = {c + one * x * x,     one * x * y - s * z, one * x * z + s * y,
-                         one * x * y + s * z, c + one * y * y,     one * y * z - s * x,
-                         one * x * z - s * y, one * y * z + s * x, c + one * z * z};
+    const double x = axis[0], y = axis[1], z = axis[2];
+    real s, c;
+    real_sincos(angle, &s, &c);
+    const real one = 1.0 - c;
+    const real m[9] = {c + one * x * x,     one * x * y - s * z, one * x * z + s * y,
+                       one * x * y + s * z, c + one * y * y,     one * y * z - s * x,
+                       one * x * z - s * y, one * y * z + s * x, c + one * z * z};
     mat3_mul(T, m, R);
 }
 
-static void turning_columns(limb *b, double *S)
+static void turning_columns(limb *b, real *S)
 {
     for (int k = 0; k < 3; k++) {
-        double *column = S + 6 * k;
-        const double e[3] = {b->R[k], b->R[3 + k], b->R[6 + k]};
+        real *column = S + 6 * k;
+        const real e[3] = {b->R[k], b->R[3 + k], b->R[6 + k]};
         memcpy(column, e, sizeof e);
         vec3_cross(b->x, e, column + 3);
     }
 }
 
-static void pose_of(const tree *t, const tree_work *w, int i, const double *q)
+static void pose_of(const tree *t, const tree_work *w, int i, const real *q)
 {
-    static const double world[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     const tree_link *l = &t->link[i];
     const limb *up = l->parent < 0 ? NULL : &w->limb[l->parent];
     limb *b = &w->limb[i];
-    double at[3], T[9], axis[3];
+    real at[3], T[9], axis[3];
     q += l->q;
     if (l->kind == TREE_FREE) {
-        quat_matrix(q + 3, b->R);
+        quat_matrix_inline(q + 3, b->R);
         memset(b->S, 0, 18 * sizeof *b->S);
         for (int k = 0; k < 3; k++) {
             b->x[k] = q[k] - w->ref[k];
-            b->S[6 * k + 3 + k] = 1;
+            b->S[6 * k + 3 + k] = REAL(1);
         }
         turning_columns(b, b->S + 18);
         return;
     }
     if (up) {
-        double length = t->number[tree_link_number(t, TREE_LENGTH, l->parent)];
-        mat3_apply(up->R, l->offset, at);
+        real length = NUMBERS(t, w)[tree_link_number(t, TREE_LENGTH, l->parent)];
+        apply_fixed(up->R, l->offset, at);
         for (int k = 0; k < 3; k++) {
             b->x[k] = up->x[k] + length * at[k];
         }
-        mat3_mul(up->R, l->rotation, T);
+        mul_fixed(up->R, l->rotation, T);
     } else {
         for (int k = 0; k < 3; k++) {
             b->x[k] = l->offset[k] - w->ref[k];
         }
-        mat3_mul(world, l->rotation, T);
+        for (int k = 0; k < 9; k++) {
+            T[k] = REAL(l->rotation[k]);
+        }
     }
     if (l->kind == TREE_REVOLUTE) {
         turn_about(T, l->axis, q[0] - l->zero, b->R);
-        mat3_apply(T, l->axis, axis);
+        apply_fixed(T, l->axis, axis);
         memcpy(b->S, axis, sizeof axis);
         vec3_cross(b->x, axis, b->S + 3);
     } else if (l->kind == TREE_PRISMATIC) {
         memcpy(b->R, T, sizeof T);
-        mat3_apply(T, l->axis, axis);
+        apply_fixed(T, l->axis, axis);
         vec3_add_scaled(b->x, q[0] - l->zero, axis);
         memset(b->S, 0, 3 * sizeof *b->S);
         memcpy(b->S + 3, axis, sizeof axis);
     } else if (l->kind == TREE_SPHERICAL) {
-        double R[9];
-        quat_matrix(q, R);
+        real R[9];
+        quat_matrix_inline(q, R);
         mat3_mul(T, R, b->R);
         turning_columns(b, b->S);
     } else {
@@ -103,20 +113,21 @@ static void pose_of(const tree *t, const tree_work *w, int i, const double *q)
     }
 }
 
-static void inertia_of(const tree *t, int i, limb *b)
+static void inertia_of(const tree *t, const tree_work *w, int i)
 {
     const tree_link *l = &t->link[i];
-    double factor = t->number[tree_link_number(t, TREE_MASS, i)];
-    double length = t->number[tree_link_number(t, TREE_LENGTH, i)], m = factor * l->mass, T[9];
-    mat3_apply(b->R, l->centre, b->c);
+    limb *b = &w->limb[i];
+    real factor = NUMBERS(t, w)[tree_link_number(t, TREE_MASS, i)];
+    real length = NUMBERS(t, w)[tree_link_number(t, TREE_LENGTH, i)], m = factor * l->mass, T[9];
+    apply_fixed(b->R, l->centre, b->c);
     for (int k = 0; k < 3; k++) {
         b->c[k] = b->x[k] + length * b->c[k];
         b->h[k] = m * b->c[k];
     }
     b->m = m;
-    mat3_mul(b->R, l->inertia, T);
-    const double *R = b->R, *c = b->c, *h = b->h;
-    double cc = vec3_dot(c, h);
+    mul_fixed(b->R, l->inertia, T);
+    const real *R = b->R, *c = b->c, *h = b->h;
+    real cc = vec3_dot(c, h);
     b->I[0] = factor * (T[0] * R[0] + T[1] * R[1] + T[2] * R[2]) + cc - h[0] * c[0];
     b->I[1] = factor * (T[3] * R[3] + T[4] * R[4] + T[5] * R[5]) + cc - h[1] * c[1];
     b->I[2] = factor * (T[6] * R[6] + T[7] * R[7] + T[8] * R[8]) + cc - h[2] * c[2];
@@ -125,7 +136,7 @@ static void inertia_of(const tree *t, int i, limb *b)
     b->I[5] = factor * (T[3] * R[6] + T[4] * R[7] + T[5] * R[8]) - h[1] * c[2];
 }
 
-static void velocity_of(const tree *t, const tree_work *w, int i, const double *v)
+static void velocity_of(const tree *t, const tree_work *w, int i, const real *v)
 {
     const tree_link *l = &t->link[i];
     limb *b = &w->limb[i];
@@ -138,10 +149,10 @@ static void velocity_of(const tree *t, const tree_work *w, int i, const double *
     for (int k = 0; k < l->nv; k++) {
         add6(k < first_fixed(l) ? b->v : b->s, v[l->v + k], b->S + 6 * k);
     }
-    add6(b->v, 1, b->s);
+    add6(b->v, REAL(1), b->s);
 }
 
-void tree_place(const tree *t, tree_work *w, const double *q, const double *v)
+void tree_place(const tree *t, tree_work *w, const real *q, const real *v)
 {
     memset(w->ref, 0, sizeof w->ref);
     if (t->links > 0 && t->link[0].kind == TREE_FREE) {
@@ -155,12 +166,12 @@ void tree_place(const tree *t, tree_work *w, const double *q, const double *v)
     }
     for (int i = 0; i < t->links; i++) {
         pose_of(t, w, i, q);
-        inertia_of(t, i, &w->limb[i]);
+        inertia_of(t, w, i);
         velocity_of(t, w, i, w->v);
     }
 }
 
-void tree_point_of(const tree *t, const tree_work *w, int link, const double at[3], double x[3])
+void tree_point_of(const tree *t, const tree_work *w, int link, const double at[3], real x[3])
 {
     if (link < 0) {
         for (int k = 0; k < 3; k++) {
@@ -168,12 +179,44 @@ void tree_point_of(const tree *t, const tree_work *w, int link, const double at[
         }
         return;
     }
-    double length = t->number[tree_link_number(t, TREE_LENGTH, link)];
-    mat3_apply(w->limb[link].R, at, x);
+    real length = NUMBERS(t, w)[tree_link_number(t, TREE_LENGTH, link)];
+    apply_fixed(w->limb[link].R, at, x);
     for (int k = 0; k < 3; k++) {
         x[k] = w->limb[link].x[k] + length * x[k];
     }
 }
+
+void tree_middles(const tree *t, tree_work *w)
+{
+    for (int i = 0; i < t->shapes; i++) {
+        if (w->reach[i] > 0) {
+            tree_point_of(t, w, t->shape[i].link, t->shape[i].at, w->middle[i]);
+        }
+    }
+}
+
+real_test tree_near(const tree *t, const tree_work *w, int a, int b)
+{
+    const double ra = w->reach[a], rb = w->reach[b];
+    real r[3], height = REAL(0);
+    for (int i = 0; i < 3; i++) {
+        r[i] = w->middle[a][i] - w->middle[b][i];
+    }
+    if (isinf(ra) || isinf(rb)) { /* fixed to the world */
+        const tree_shape *flat = &t->shape[isinf(ra) ? a : b];
+        const double side = isinf(ra) ? -1 : 1;
+        if (flat->form == TREE_TERRAIN) {
+            return REAL_TEST(height == 0.0);
+        }
+        for (int i = 0; i < 3; i++) {
+            height += side * r[i] * flat->rotation[3 * i + 2];
+        }
+        return REAL_TEST(height < (isinf(ra) ? rb : ra) + t->margin);
+    }
+    return REAL_TEST(vec3_dot(r, r) < (ra + rb + t->margin) * (ra + rb + t->margin));
+}
+
+#ifndef LANES_ISA
 
 /* ---- points, centre of mass, energy ---- */
 
@@ -248,27 +291,31 @@ double tree_energy(const tree *t, const tree_work *w, const double *q, const dou
         sum += 0.5 * dot6(b->v, h) - vec3_dot(t->number + TREE_GRAVITY, b->h) -
                b->m * vec3_dot(t->number + TREE_GRAVITY, w->ref);
         for (int k = 0; k < l->nv; k++) {
-            sum += 0.5 * joint_numbers(t, TREE_ARMATURE)[l->v + k] * v[l->v + k] * v[l->v + k];
+            sum += 0.5 * joint_numbers(t, w, TREE_ARMATURE)[l->v + k] * v[l->v + k] * v[l->v + k];
         }
         if (l->nv == 1) {
-            double x = q[l->q] - joint_numbers(t, TREE_REST)[l->v];
-            sum += 0.5 * joint_numbers(t, TREE_SPRING)[l->v] * x * x;
+            double x = q[l->q] - joint_numbers(t, w, TREE_REST)[l->v];
+            sum += 0.5 * joint_numbers(t, w, TREE_SPRING)[l->v] * x * x;
         }
     }
     return sum;
 }
 
+#endif
+
 /* ---- lengths ---- */
 
-void tree_length_bar(const tree *t, const tree_work *w, int link, const double at[3], const double x_bar[3],
-                     double *number_bar)
+void tree_length_bar(const tree *t, const tree_work *w, int link, const double at[3], const real x_bar[3],
+                     real *number_bar)
 {
     if (number_bar && link >= 0) {
-        double x[3];
-        mat3_apply(w->limb[link].R, at, x);
+        real x[3];
+        apply_fixed(w->limb[link].R, at, x);
         number_bar[tree_link_number(t, TREE_LENGTH, link)] += vec3_dot(x, x_bar);
     }
 }
+
+#ifndef LANES_ISA
 
 void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int link, const double at[3],
                   double out[3])
@@ -281,41 +328,36 @@ void tree_stretch(const tree *t, const tree_work *w, const tree_bar *dot, int li
     }
 }
 
+#endif
+
 /* ---- articulated inertia ---- */
 
-void tree_rigid_matrix(const limb *b, double A[36])
+void tree_rigid_matrix(const limb *b, real A[36])
 {
-    const double *I = b->I, *h = b->h, m = b->m;
-    const double M[36] = {I[0],  I[3], I[4], 0,     -h[2], h[1], I[3], I[1],  I[5],  h[2], 0, -h[0],
-                          I[4],  I[5], I[2], -h[1], h[0],  0,    0,    h[2],  -h[1], m,    0, 0,
-                          -h[2], 0,    h[0], 0,     m,     0,    h[1], -h[0], 0,     0,    0, m};
+    const real *I = b->I, *h = b->h, m = b->m;
+    const real o = REAL(0);
+    const real M[36] = {I[0],  I[3], I[4], o,     -h[2], h[1], I[3], I[1],  I[5],  h[2], o, -h[0],
+                        I[4],  I[5], I[2], -h[1], h[0],  o,    o,    h[2],  -h[1], m,    o, o,
+                        -h[2], o,    h[0], o,     m,     o,    h[1], -h[0], o,     o,    o, m};
     memcpy(A, M, sizeof M);
 }
 
-/* Cholesky factor of the n x n matrix D (row length 6), lower part. Returns 0 if it is not positive. */
-static int factor(int n, double *D)
+/* Cholesky factor of the n x n matrix D (row length 6), lower part; not finite if that is not positive. */
+static void factor(int n, real *D)
 {
     for (int i = 0; i < n; i++) {
         for (int j = 0; j <= i; j++) {
-            double sum = D[6 * i + j];
+            real sum = D[6 * i + j];
             for (int k = 0; k < j; k++) {
                 sum -= D[6 * i + k] * D[6 * j + k];
             }
-            if (i == j) {
-                if (!(sum > 0)) {
-                    return 0;
-                }
-                D[6 * i + i] = sqrt(sum);
-            } else {
-                D[6 * i + j] = sum / D[6 * j + j];
-            }
+            D[6 * i + j] = i == j ? real_sqrt(sum) : sum / D[6 * j + j];
         }
     }
-    return 1;
 }
 
 /* x = D^-1 x for the joint of a link. */
-static inline void solve_joint(int n, const double *D, double *x)
+static inline void solve_joint(int n, const real *D, real *x)
 {
     if (n == 1) {
         x[0] *= D[0];
@@ -349,20 +391,22 @@ void tree_articulate(const tree *t, tree_work *w, int i)
         }
         b->D[7 * k] += w->effective[l->v + k];
     }
-    int positive = n == 1 ? b->D[0] > 0 : factor(n, b->D);
-    if (n == 1) {
-        b->D[0] = 1 / b->D[0];
+    if (n != 1) {
+        factor(n, b->D);
     }
-    if (!positive && w->singular < 0) {
-        w->singular = i;
+    for (int k = 0; k < n; k++) {
+        w->singular = w->singular < 0 && real_any(real_not(REAL_TEST(b->D[7 * k] > 0.0))) ? i : w->singular;
+    }
+    if (n == 1) {
+        b->D[0] = 1.0 / b->D[0];
     }
     if (l->parent < 0) {
         return;
     }
-    double *A = w->limb[l->parent].A;
+    real *A = w->limb[l->parent].A;
     if (n == 1) {
         for (int r = 0; r < 6; r++) {
-            double scaled = b->U[r] * b->D[0];
+            real scaled = b->U[r] * b->D[0];
             for (int c = 0; c < 6; c++) {
                 A[6 * r + c] += b->A[6 * r + c] - scaled * b->U[c];
             }
@@ -370,13 +414,13 @@ void tree_articulate(const tree *t, tree_work *w, int i)
         return;
     }
     for (int c = 0; c < 6; c++) {
-        double x[6] = {0};
+        real x[6] = {0};
         for (int k = 0; k < n; k++) {
             x[k] = b->U[6 * k + c];
         }
         solve_joint(n, b->D, x);
         for (int r = 0; r < 6; r++) {
-            double sum = b->A[6 * r + c];
+            real sum = b->A[6 * r + c];
             for (int k = 0; k < n; k++) {
                 sum -= b->U[6 * k + r] * x[k];
             }
@@ -385,11 +429,11 @@ void tree_articulate(const tree *t, tree_work *w, int i)
     }
 }
 
-void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const double *drift, double *u)
+void tree_pass_bias(const tree *t, tree_work *w, int i, const real *tau, const real *drift, real *u)
 {
     const tree_link *l = &t->link[i];
     limb *b = &w->limb[i];
-    double x[6];
+    real x[6];
     for (int k = 0; k < l->nv; k++) {
         u[l->v + k] = tau[l->v + k] - dot6(b->S + 6 * k, b->p);
         x[k] = u[l->v + k];
@@ -397,12 +441,12 @@ void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const
     if (l->parent < 0) {
         return;
     }
-    double *p = w->limb[l->parent].p;
-    add6(p, 1, b->p);
+    real *p = w->limb[l->parent].p;
+    add6(p, REAL(1), b->p);
     if (drift) {
-        double y[6];
+        real y[6];
         apply36(b->A, drift, y);
-        add6(p, 1, y);
+        add6(p, REAL(1), y);
         for (int k = 0; k < l->nv; k++) {
             x[k] -= dot6(b->U + 6 * k, drift);
         }
@@ -413,9 +457,9 @@ void tree_pass_bias(const tree *t, tree_work *w, int i, const double *tau, const
     }
 }
 
-void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, double a[6], double *out)
+void tree_pass_acceleration(const tree_link *l, const limb *b, const real *u, real a[6], real *out)
 {
-    double x[6];
+    real x[6];
     for (int k = 0; k < l->nv; k++) {
         x[k] = u[l->v + k] - dot6(b->U + 6 * k, a);
     }
@@ -426,7 +470,7 @@ void tree_pass_acceleration(const tree_link *l, const limb *b, const double *u, 
     }
 }
 
-void tree_rates(const tree *t, tree_work *w, const double *rate)
+void tree_rates(const tree *t, tree_work *w, const real *rate)
 {
     for (int i = 0; i < t->links; i++) {
         const tree_link *l = &t->link[i];
@@ -438,7 +482,7 @@ void tree_rates(const tree *t, tree_work *w, const double *rate)
     }
 }
 
-void tree_respond_alone(const tree *t, tree_work *w, const double *b, double *rate)
+void tree_respond_alone(const tree *t, tree_work *w, const real *b, real *rate)
 {
     for (int i = t->links - 1; i >= 0; i--) {
         tree_pass_bias(t, w, i, b, NULL, w->w);
@@ -464,9 +508,10 @@ void tree_respond_alone(const tree *t, tree_work *w, const double *b, double *ra
  * the couplings have no power under w. */
 
 /* J x of one coupling. */
-static double slack(const tree *t, const tree_coupling *c, const double *x)
+static real slack(const tree *t, const tree_coupling *c, const real *x)
 {
-    return x[t->link[c->follower].v] - (c->leader < 0 ? 0 : c->ratio * x[t->link[c->leader].v]);
+    const real of_leader = c->leader < 0 ? REAL(0) : c->ratio * x[t->link[c->leader].v];
+    return x[t->link[c->follower].v] - of_leader;
 }
 
 void tree_coupling_factor(const tree *t, tree_work *w)
@@ -477,31 +522,31 @@ void tree_coupling_factor(const tree *t, tree_work *w)
         for (int i = 0; i < t->links; i++) {
             memset(w->limb[i].p, 0, sizeof w->limb[i].p);
         }
-        w->none[t->link[c->follower].v] = 1;
+        w->none[t->link[c->follower].v] = REAL(1);
         if (c->leader >= 0) {
-            w->none[t->link[c->leader].v] = -c->ratio;
+            w->none[t->link[c->leader].v] = REAL(-c->ratio);
         }
         tree_respond_alone(t, w, w->none, w->answer + k * t->nv);
-        w->none[t->link[c->follower].v] = 0;
+        w->none[t->link[c->follower].v] = REAL(0);
         if (c->leader >= 0) {
-            w->none[t->link[c->leader].v] = 0;
+            w->none[t->link[c->leader].v] = REAL(0);
         }
     }
     for (int i = 0; i < n; i++) {
         for (int j = 0; j <= i; j++) {
-            double sum = slack(t, &t->coupling[i], w->answer + j * t->nv);
+            real sum = slack(t, &t->coupling[i], w->answer + j * t->nv);
             for (int k = 0; k < j; k++) {
                 sum -= w->hold[i * n + k] * w->hold[j * n + k];
             }
-            w->hold[i * n + j] = i == j ? sqrt(sum) : sum / w->hold[j * n + j];
+            w->hold[i * n + j] = i == j ? real_sqrt(sum) : sum / w->hold[j * n + j];
         }
     }
 }
 
-void tree_coupling_project(const tree *t, tree_work *w, double *rate)
+void tree_coupling_project(const tree *t, tree_work *w, real *rate)
 {
     int n = t->couplings;
-    double *p = w->pull;
+    real *p = w->pull;
     for (int i = 0; i < n; i++) {
         p[i] = slack(t, &t->coupling[i], rate);
         for (int k = 0; k < i; k++) {
@@ -520,7 +565,7 @@ void tree_coupling_project(const tree *t, tree_work *w, double *rate)
     }
 }
 
-void tree_respond(const tree *t, tree_work *w, const double *b, double *rate)
+void tree_respond(const tree *t, tree_work *w, const real *b, real *rate)
 {
     tree_respond_alone(t, w, b, rate);
     if (t->couplings > 0) {
@@ -529,7 +574,7 @@ void tree_respond(const tree *t, tree_work *w, const double *b, double *rate)
     }
 }
 
-void tree_solve(const tree *t, tree_work *w, const double *b, double *rate)
+void tree_solve(const tree *t, tree_work *w, const real *b, real *rate)
 {
     for (int i = 0; i < t->links; i++) {
         memset(w->limb[i].p, 0, sizeof w->limb[i].p);

@@ -590,57 +590,41 @@ static void find_boxes(const tree *t, tree_work *w, const tree_contact *c, const
 
 /* ---- all contacts ---- */
 
-/* Whether two solids may touch, by the balls around them. */
-static int near(const placed *a, const placed *b, double margin)
+void tree_touch_find_group(const tree *t, tree_work *w, int group)
 {
-    double ra = tree_reach(a->s), rb = tree_reach(b->s), r[3];
-    for (int i = 0; i < 3; i++) {
-        r[i] = a->x[i] - b->x[i];
-    }
-    if (isinf(ra) || isinf(rb)) {
-        const placed *flat = isinf(ra) ? a : b;
-        double side = isinf(ra) ? -1 : 1, height = 0;
-        for (int i = 0; i < 3; i++) {
-            height += side * r[i] * flat->R[3 * i + 2];
+    const tree_contact *head = &t->contact[group];
+    placed a, b;
+    place(t, w, head->first, &a);
+    place(t, w, head->second, &b);
+    for (const tree_contact *c = head; c < head + head->group; c++) {
+        const placed *first = c->first == head->first ? &a : &b, *second = first == &a ? &b : &a;
+        switch (c->kind) {
+        case TREE_BALL:
+            find_ball(t, w, c, second);
+            break;
+        case TREE_RIM:
+            find_rim(t, w, c, second);
+            break;
+        case TREE_EDGES:
+            find_edges(t, w, c, first, second);
+            break;
+        case TREE_BOXES:
+            find_boxes(t, w, c, first, second);
+            break;
+        case TREE_PEAKS:
+            find_peaks(t, w, c, first, second);
+            break;
         }
-        return flat->s->form == TREE_TERRAIN || height < (isinf(ra) ? rb : ra) + margin;
     }
-    return vec3_dot(r, r) < (ra + rb + margin) * (ra + rb + margin);
 }
 
 void tree_touch_find(const tree *t, tree_work *w)
 {
     w->touching = 0;
-    for (int k = 0; k < t->contacts;) {
-        const tree_contact *head = &t->contact[k];
-        placed a, b;
-        int end = k + head->group;
-        place(t, w, head->first, &a);
-        place(t, w, head->second, &b);
-        if (!near(&a, &b, t->margin)) {
-            k = end;
-            continue;
-        }
-        for (; k < end; k++) {
-            const tree_contact *c = &t->contact[k];
-            const placed *first = c->first == head->first ? &a : &b, *second = first == &a ? &b : &a;
-            switch (c->kind) {
-            case TREE_BALL:
-                find_ball(t, w, c, second);
-                break;
-            case TREE_RIM:
-                find_rim(t, w, c, second);
-                break;
-            case TREE_EDGES:
-                find_edges(t, w, c, first, second);
-                break;
-            case TREE_BOXES:
-                find_boxes(t, w, c, first, second);
-                break;
-            case TREE_PEAKS:
-                find_peaks(t, w, c, first, second);
-                break;
-            }
+    tree_middles(t, w);
+    for (int k = 0; k < t->contacts; k += t->contact[k].group) {
+        if (tree_near(t, w, t->contact[k].first, t->contact[k].second)) {
+            tree_touch_find_group(t, w, k);
         }
     }
 }

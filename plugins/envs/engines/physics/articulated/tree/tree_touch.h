@@ -9,6 +9,8 @@
 /* Fills w->touch with the contacts of the last placement whose depth is above 0, or above -t->margin for
  * balls and rims. */
 void tree_touch_find(const tree *t, tree_work *w);
+/* Adds those of one group, `group` being its first contact. */
+void tree_touch_find_group(const tree *t, tree_work *w, int group);
 
 /* Adds the derivatives by the poses and lengths, given those by the depth, the normal and the point. */
 void tree_touch_bar(const tree *t, tree_work *w, const touch *c, double depth_bar, const double n_bar[3],
