@@ -104,7 +104,8 @@ static void record_action(ppo *p, size_t lane, const float *mean, double value)
 {
     size_t act = p->train.act;
     const float *a = p->lane_action + lane * act;
-    double density = gaussian_log_density(act, a, mean + lane * act, p->ac.deviation + lane * act);
+    double density = gaussian_log_density(act, a, mean + lane * act, p->ac.deviation + lane * act,
+                                          p->ac.ln_deviation + lane * act);
     rollout_action(&p->rollout, lane, p->train.lane[lane].obs, a, density, value);
 }
 
@@ -233,7 +234,7 @@ static void improve(ppo *p)
             if (p->target_kl > 0.0 && !(t.kl <= kl_tolerance * p->target_kl)) {
                 return;
             }
-            double norm = float_norm(p->ac.count, p->ac.g);
+            double norm = float_length(p->ac.count, p->ac.g);
             double scale = p->grad_norm > 0.0 && norm > p->grad_norm ? p->grad_norm / norm : 1.0;
             if (isfinite(norm)) {
                 float_adam_step(&p->adam, lr, scale, p->ac.g, p->ac.w);
@@ -456,7 +457,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("ppo", "0.3"),
+    OPT_DESC("ppo", "0.4"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = DS_OPT_IDS(DS_EXT_STEPS),
     .summary = "Proximal policy optimization (stepwise control)",

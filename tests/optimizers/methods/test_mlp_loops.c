@@ -33,11 +33,21 @@ static void run_all(data *s, size_t narrow, size_t width, data *out)
         s->v[i] = fminf(fabsf(s->v[i]), 1e30f);
     }
     *out = *s;
-    loop_spread(ROWS, narrow, width, s->x, s->w, s->b, NULL, 1, out->y);
-    loop_spread(ROWS, narrow, width, s->x, s->w, NULL, s->d, 0, out->m);
+    loop_factors p = {ROWS, narrow, width, s->x, narrow, 1, s->w, s->b, LOOP_RELU, NULL};
+    loop_product(&p, out->y);
+    p.f = LOOP_TANH;
+    loop_product(&p, out->d);
+    p.b = NULL;
+    p.of = s->d;
+    loop_product(&p, out->m);
+    p.f = LOOP_RELU;
+    loop_product(&p, out->v);
+    loop_dots(narrow, ROWS, narrow, s->d, s->y, out->x);
     loop_bias(ROWS, width, s->b, 0, out->y);
     loop_bias(ROWS, width, s->b, 1, out->y);
-    loop_gather(ROWS, narrow, width, s->x, s->d, out->w, out->b);
+    loop_product(&(loop_factors){narrow, ROWS, width, s->x, 1, narrow, s->d, NULL, LOOP_LINEAR, NULL},
+                 out->w);
+    loop_sums(ROWS, width, s->d, out->b);
     loop_relu_slope(count, out->y, out->d);
     loop_squash(count, s->y, out->v);
     loop_adam(count, 0.25f, 0.9f, 0.999f, 1e-3f, 0.7f, 1e-8f, s->d, s->m, s->v, s->y);
@@ -51,26 +61,88 @@ static void run_all(data *s, size_t narrow, size_t width, data *out)
 
 static void test_same_bits(void **state)
 {
-    static const size_t widths[] = {1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 128, WIDE};
+    static const size_t widths[] = {1, 2, 7, 8, 12, 15, 16, 17, 63, 64, 65, 128, WIDE};
     data *s = calloc(4, sizeof *s);
-    int widest = loop_limit(2), compared = 0;
+    int widest = loop_limit(2, 1), compared = 0;
     assert_non_null(s);
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
         for (size_t narrow = 1; narrow <= NARROW; narrow++) {
-            loop_limit(0);
-            run_all(&s[0], narrow, widths[k], &s[1]);
-            for (int set = 1; set <= widest; set++) {
-                assert_int_equal(loop_limit(set), set);
-                run_all(&s[2], narrow, widths[k], &s[3]);
-                assert_memory_equal(&s[0], &s[2], sizeof *s);
-                assert_memory_equal(&s[1], &s[3], sizeof *s);
-                compared++;
+            for (int fused = 0; fused < 2 && fused < widest; fused++) {
+                loop_limit(fused, fused);
+                run_all(&s[0], narrow, widths[k], &s[1]);
+                for (int set = fused + 1; set <= widest; set++) {
+                    assert_int_equal(loop_limit(set, fused), set);
+                    run_all(&s[2], narrow, widths[k], &s[3]);
+                    assert_memory_equal(&s[0], &s[2], sizeof *s);
+                    assert_memory_equal(&s[1], &s[3], sizeof *s);
+                    compared++;
+                }
             }
         }
     }
-    loop_limit(2);
+    loop_limit(2, 1);
     print_message("# %d comparisons; the widest set here is number %d\n", compared, widest);
     free(s);
+}
+
+/* Products of all shapes agree with sums in double precision; a row is the same alone and in a batch. */
+static void test_products(void **state)
+{
+    enum { MOST = 70 };
+    static const size_t sides[] = {1, 3, 4, 9, 16, 33, MOST};
+    enum { SIDES = sizeof sides / sizeof *sides };
+    static float x[MOST * MOST], turned[MOST * MOST], w[MOST * MOST], w_turned[MOST * MOST], of[MOST * MOST],
+        b[MOST], y[MOST * MOST], alone[MOST];
+    ds_random rng = ds_random_open(8, "products", 0);
+    for (size_t i = 0; i < MOST * MOST; i++) {
+        x[i] = (float)ds_random_normal(&rng);
+        w[i] = (float)ds_random_normal(&rng);
+        of[i] = (float)(2 * ds_random_uniform(&rng) - 1);
+        b[i % MOST] = (float)ds_random_normal(&rng);
+    }
+    for (size_t at = 0; at < SIDES * SIDES * SIDES; at++) {
+        const size_t rows = sides[at % SIDES], depth = sides[at / SIDES % SIDES],
+                     width = sides[at / (SIDES * SIDES)];
+        loop_transpose(rows, depth, x, turned);
+        loop_transpose(depth, width, w, w_turned);
+        for (int f = LOOP_LINEAR; f <= LOOP_RELU; f++) {
+            for (int back = 0; back < 2 - (f == LOOP_LINEAR); back++) {
+                loop_factors p = {rows, depth, width,           turned, 1,
+                                  rows, w,     back ? NULL : b, f,      back ? of : NULL};
+                loop_product(&p, y);
+                for (size_t r = 0; r < rows; r++) {
+                    loop_factors one = {
+                        1, depth, width, x + r * depth, depth, 1, w, p.b, f, back ? of + r * width : NULL};
+                    loop_product(&one, alone);
+                    assert_memory_equal(alone, y + r * width, width * sizeof *y);
+                    for (size_t j = 0; j < width; j++) {
+                        double sum = back ? 0 : (double)b[j], size = 1, slope = (double)of[r * width + j];
+                        for (size_t k = 0; k < depth; k++) {
+                            const double term = (double)x[r * depth + k] * (double)w[k * width + j];
+                            sum += term;
+                            size += fabs(term);
+                        }
+                        slope = f == LOOP_RELU ? slope > 0 : 1 - slope * slope;
+                        sum = back ? sum * slope
+                                   : (f == LOOP_TANH   ? tanh(sum)
+                                      : f == LOOP_RELU ? fmax(sum, 0)
+                                                       : sum);
+                        assert_true(fabs(sum - (double)y[r * width + j]) <= 1e-6 * size);
+                    }
+                }
+            }
+        }
+        loop_dots(rows, depth, width, x, w_turned, y);
+        for (size_t i = 0; i < rows * width; i++) {
+            double sum = 0, size = 1;
+            for (size_t k = 0; k < depth; k++) {
+                const double term = (double)x[i / width * depth + k] * (double)w[k * width + i % width];
+                sum += term;
+                size += fabs(term);
+            }
+            assert_true(fabs(sum - (double)y[i]) <= 1e-6 * size);
+        }
+    }
 }
 
 /* Steps of Adam with any decay, sums of squares and slopes agree with double precision. */
@@ -144,4 +216,4 @@ static void test_slow_decays(void **state)
     }
 }
 
-RUN_TESTS(test_same_bits, test_values, test_slow_decays)
+RUN_TESTS(test_same_bits, test_products, test_values, test_slow_decays)

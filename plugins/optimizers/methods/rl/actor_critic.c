@@ -20,7 +20,8 @@ int actor_critic_init(actor_critic *ac, const actor_critic_shape *shape, size_t 
     ac->count = ac->policy.weights + ac->value.weights + free_count;
     ac->w = ds_memory_take(&ac->memory, 2 * ac->count, sizeof(float));
     ac->d_mean = ds_memory_take(&ac->memory, rows * (shape->act + 1), sizeof(float));
-    ac->deviation = ds_memory_doubles(&ac->memory, rows * shape->act);
+    ds_memory_each(&ac->memory, rows * shape->act,
+                   (double **const[]){&ac->deviation, &ac->ln_deviation, NULL});
     if (ac->memory.failed || !mlp_tape_init(&ac->policy_tape, &ac->policy, rows) ||
         !mlp_tape_init(&ac->value_tape, &ac->value, rows)) {
         return 0;
@@ -52,24 +53,34 @@ static const float *latent_of(const actor_critic *ac, size_t row)
     return ac->policy_tape.layer[ac->policy.layers - 2] + row * ac->latent;
 }
 
+static double deviation_of(const actor_critic *ac, size_t row, size_t k)
+{
+    if (!ac->shape.sde) {
+        return exp((double)ac->log_std[k]);
+    }
+    const float *h = latent_of(ac, row);
+    double sum = least_variance;
+    for (size_t i = 0; i < ac->latent; i++) {
+        double t = (double)h[i] * exp((double)ac->log_std[i * ac->shape.act + k]);
+        sum += t * t;
+    }
+    return sqrt(sum);
+}
+
 const float *actor_critic_policy(actor_critic *ac, size_t rows, const float *obs)
 {
     size_t act = ac->shape.act;
     const float *mean = mlp_forward(&ac->policy, ac->w, rows, obs, &ac->policy_tape);
     for (size_t r = 0; r < rows; r++) {
         for (size_t k = 0; k < act; k++) {
-            double *s = &ac->deviation[r * act + k];
-            if (!ac->shape.sde) {
-                *s = exp((double)ac->log_std[k]);
-                continue;
+            const size_t at = r * act + k;
+            if (r == 0 || ac->shape.sde) {
+                ac->deviation[at] = deviation_of(ac, r, k);
+                ac->ln_deviation[at] = log(ac->deviation[at]);
+            } else {
+                ac->deviation[at] = ac->deviation[k];
+                ac->ln_deviation[at] = ac->ln_deviation[k];
             }
-            const float *h = latent_of(ac, r);
-            double sum = least_variance;
-            for (size_t i = 0; i < ac->latent; i++) {
-                double t = (double)h[i] * exp((double)ac->log_std[i * act + k]);
-                sum += t * t;
-            }
-            *s = sqrt(sum);
         }
     }
     return mean;
@@ -97,12 +108,13 @@ double actor_critic_map_noise(const actor_critic *ac, size_t row, size_t k, cons
     return sum;
 }
 
-double gaussian_log_density(size_t act, const float *action, const float *mean, const double *deviation)
+double gaussian_log_density(size_t act, const float *action, const float *mean, const double *deviation,
+                            const double *ln_deviation)
 {
     double sum = 0.0;
     for (size_t k = 0; k < act; k++) {
         double z = ((double)action[k] - (double)mean[k]) / deviation[k];
-        sum -= 0.5 * z * z + log(deviation[k]) + half_ln_2pi;
+        sum -= 0.5 * z * z + ln_deviation[k] + half_ln_2pi;
     }
     return sum;
 }
@@ -149,9 +161,9 @@ static void policy_row(actor_critic *ac, const ppo_coefficients *c, const ppo_mi
 {
     size_t act = ac->shape.act;
     const float *a = b->action + r * act, *mu = mean + r * act;
-    const double *s = ac->deviation + r * act;
+    const double *s = ac->deviation + r * act, *ln_s = ac->ln_deviation + r * act;
     double count = (double)b->rows, advantage = b->advantage[r];
-    double ln_ratio = gaussian_log_density(act, a, mu, s) - b->log_density[r];
+    double ln_ratio = gaussian_log_density(act, a, mu, s, ln_s) - b->log_density[r];
     double ratio = exp(ln_ratio), limited = fmin(fmax(ratio, 1.0 - c->clip), 1.0 + c->clip);
     int active = -advantage * ratio >= -advantage * limited; /* the clipped branch has no slope */
     t->policy += fmax(-advantage * ratio, -advantage * limited) / count;
@@ -161,7 +173,7 @@ static void policy_row(actor_critic *ac, const ppo_coefficients *c, const ppo_mi
     for (size_t k = 0; k < act; k++) {
         double z = ((double)a[k] - (double)mu[k]) / s[k];
         ac->d_mean[r * act + k] = (float)(d * z / s[k]);
-        t->entropy += (0.5 + half_ln_2pi + log(s[k])) / count;
+        t->entropy += (0.5 + half_ln_2pi + ln_s[k]) / count;
         add_deviation_gradient(ac, r, k, d * (z * z - 1.0) - c->entropy / count);
     }
 }

@@ -37,8 +37,8 @@ typedef struct actor_critic {
     float *w_value, *log_std;   /* where the parts begin in w ... */
     float *g_value, *g_log_std; /* ... and in g */
     mlp_tape policy_tape, value_tape;
-    float *d_mean, *d_value; /* work space of ppo_loss() */
-    double *deviation;       /* rows x act, of the last actor_critic_policy() */
+    float *d_mean, *d_value;          /* work space of ppo_loss() */
+    double *deviation, *ln_deviation; /* rows x act each, of the last actor_critic_policy() */
     ds_memory memory;
 } actor_critic;
 
@@ -58,7 +58,8 @@ void actor_critic_draw_map(const actor_critic *ac, ds_random *random, float *map
 double actor_critic_map_noise(const actor_critic *ac, size_t row, size_t k, const float *map);
 
 /* ln of the density of one action: sum_k -(a_k - mu_k)^2/(2 s_k^2) - ln s_k - 0.5 ln 2 pi */
-double gaussian_log_density(size_t act, const float *action, const float *mean, const double *deviation);
+double gaussian_log_density(size_t act, const float *action, const float *mean, const double *deviation,
+                            const double *ln_deviation);
 
 /* Coefficients of PPO's loss. */
 typedef struct ppo_coefficients {

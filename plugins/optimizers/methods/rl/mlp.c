@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlp.c - forward and backward passes as matrix products, see mlp.h. Layers with few inputs or outputs, which
- * a matrix product would mostly copy, go through the loops of mlp_loops.h. */
+/* mlp.c - forward and backward passes as matrix products, see mlp.h: those of mlp_loops.h, of BLAS for large
+ * layers. */
 #include "methods/rl/mlp.h"
 
 #include "methods/base/blas.h"
@@ -36,17 +36,27 @@ size_t mlp_bias(const mlp *net, int l)
     return mlp_matrix(net, l) + net->size[l] * net->size[l + 1];
 }
 
+/* Sides of a matrix that would not fill a vector. */
+enum { NARROW = 8 };
+
+static int is_large(size_t in, size_t out)
+{
+    return in > NARROW && out > NARROW && in * out > LOOP_LARGE;
+}
+
 int mlp_tape_init(mlp_tape *tape, const mlp *net, size_t rows)
 {
-    size_t widest = 0, sum = 0;
+    size_t widest = 0, sum = 0, turned = 0;
     memset(tape, 0, sizeof *tape);
     for (int l = 1; l <= net->layers; l++) {
-        sum += loop_room(net->size[l] * rows);
-        widest = net->size[l] > widest ? net->size[l] : widest;
+        size_t in = net->size[l - 1], out = net->size[l];
+        sum += loop_room(out * rows);
+        widest = out > widest ? out : widest;
+        turned = !is_large(in, out) && in * out > turned ? in * out : turned;
     }
     tape->rows = rows;
     size_t work = loop_room(widest * rows);
-    float *at = tape->memory = loop_memory(sum + 2 * work + LOOP_NARROW * widest);
+    float *at = tape->memory = loop_memory(sum + 2 * work + turned);
     if (!at) {
         return 0;
     }
@@ -56,7 +66,7 @@ int mlp_tape_init(mlp_tape *tape, const mlp *net, size_t rows)
     }
     tape->slope[0] = at;
     tape->slope[1] = at + work;
-    tape->narrow = at + 2 * work;
+    tape->turned = at + 2 * work;
     return 1;
 }
 
@@ -76,47 +86,38 @@ void mlp_tape_keep(const mlp *net, mlp_tape *tape, size_t count, const size_t *k
     }
 }
 
-/* a (rows x columns) transposed. */
-static void transpose(size_t rows, size_t columns, const float *restrict a, float *restrict out)
+/* y = f(W x + b) for each row. */
+static void affine(size_t rows, size_t in, size_t out, const float *x, const float *matrix, const float *b,
+                   int f, mlp_tape *tape, float *y)
 {
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < columns; c++) {
-            out[c * rows + r] = a[r * columns + c];
-        }
+    if (is_large(in, out)) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)out, (int)in, 1.0f, x, (int)in,
+                    matrix, (int)in, 0.0f, y, (int)out);
+    } else if (rows > 1 && out > NARROW) {
+        loop_transpose(out, in, matrix, tape->turned);
+        loop_product(&(loop_factors){rows, in, out, x, in, 1, tape->turned, b, f, NULL}, y);
+        return;
+    } else {
+        loop_dots(rows, in, out, x, matrix, y);
+    }
+    loop_bias(rows, out, b, f == LOOP_RELU, y);
+    if (f == LOOP_TANH) {
+        loop_squash(rows * out, y, y);
     }
 }
 
-/* y = W x + b for each row, and max(0, .) of it with relu. */
-static void affine(size_t rows, size_t in, size_t out, const float *x, const float *matrix, const float *b,
-                   int relu, mlp_tape *tape, float *y)
+static int loop_of(const mlp *net, int l)
 {
-    int m = (int)rows, k = (int)in, n = (int)out;
-    if (rows == 1) {
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, n, k, 1.0f, matrix, k, x, 1, 0.0f, y, 1);
-    } else if (in <= LOOP_NARROW) {
-        transpose(out, in, matrix, tape->narrow);
-        loop_spread(rows, in, out, x, tape->narrow, b, NULL, relu, y);
-        return;
-    } else if (out == 1) {
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0f, x, k, matrix, 1, 0.0f, y, 1);
-    } else {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x, k, matrix, k, 0.0f, y, n);
-    }
-    loop_bias(rows, out, b, relu, y);
+    return l + 1 == net->layers ? LOOP_LINEAR : (net->activation == MLP_RELU ? LOOP_RELU : LOOP_TANH);
 }
 
 const float *mlp_forward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape)
 {
     const float *in = x;
     for (int l = 0; l < net->layers; l++) {
-        size_t width = net->size[l + 1];
-        int hidden = l + 1 < net->layers;
         float *out = tape->layer[l];
-        affine(rows, net->size[l], width, in, w + mlp_matrix(net, l), w + mlp_bias(net, l),
-               hidden && net->activation == MLP_RELU, tape, out);
-        if (hidden && net->activation == MLP_TANH) {
-            loop_squash(rows * width, out, out);
-        }
+        affine(rows, net->size[l], net->size[l + 1], in, w + mlp_matrix(net, l), w + mlp_bias(net, l),
+               loop_of(net, l), tape, out);
         in = out;
     }
     return in;
@@ -126,28 +127,37 @@ const float *mlp_forward(const mlp *net, const float *w, size_t rows, const floa
 static void affine_gradient(size_t rows, size_t in, size_t out, const float *x, const float *d,
                             mlp_tape *tape, float *matrix, float *b)
 {
-    if (in <= LOOP_NARROW) {
-        loop_gather(rows, in, out, x, d, tape->narrow, b);
-        transpose(in, out, tape->narrow, matrix);
-        return;
-    }
-    if (out <= LOOP_NARROW) {
-        loop_gather(rows, out, in, d, x, matrix, NULL);
-    } else {
+    if (is_large(in, out)) {
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)rows, 1.0f, d, (int)out,
                     x, (int)in, 0.0f, matrix, (int)in);
+    } else if (in <= NARROW) {
+        loop_product(&(loop_factors){in, rows, out, x, 1, in, d, NULL, LOOP_LINEAR, NULL}, tape->turned);
+        loop_transpose(in, out, tape->turned, matrix);
+    } else {
+        loop_product(&(loop_factors){out, rows, in, d, 1, out, x, NULL, LOOP_LINEAR, NULL}, matrix);
     }
-    loop_gather(rows, 0, out, NULL, d, NULL, b);
+    loop_sums(rows, out, d, b);
 }
 
-/* d *= f'(.), from the outputs y = f(.). */
-static void slope_of_activation(size_t count, const float *restrict y, int activation, float *restrict d)
+/* below = d W, rows x in, times the slope of f where its values are `of` (NULL: no f). */
+static void affine_back(size_t rows, size_t in, size_t out, const float *d, const float *matrix, int f,
+                        const float *of, mlp_tape *tape, float *below)
 {
-    if (activation == MLP_RELU) {
-        loop_relu_slope(count, y, d);
+    if (is_large(in, out)) {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)in, (int)out, 1.0f, d,
+                    (int)out, matrix, (int)in, 0.0f, below, (int)in);
+    } else if (in > NARROW) {
+        loop_product(&(loop_factors){rows, out, in, d, out, 1, matrix, NULL, f, of}, below);
         return;
+    } else {
+        loop_transpose(out, in, matrix, tape->turned);
+        loop_dots(rows, out, in, d, tape->turned, below);
     }
-    loop_tanh_slope(count, y, d);
+    if (of && f == LOOP_RELU) {
+        loop_relu_slope(rows * in, of, below);
+    } else if (of) {
+        loop_tanh_slope(rows * in, of, below);
+    }
 }
 
 void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, mlp_tape *tape,
@@ -155,21 +165,15 @@ void mlp_backward(const mlp *net, const float *w, size_t rows, const float *x, m
 {
     const float *d = dy;
     for (int l = net->layers - 1; l >= 0; l--) {
-        size_t k = net->size[l], n = net->size[l + 1];
-        const float *in = l > 0 ? tape->layer[l - 1] : x, *matrix = w + mlp_matrix(net, l);
+        size_t in = net->size[l], out = net->size[l + 1];
+        const float *from = l > 0 ? tape->layer[l - 1] : x;
         if (dw) {
-            affine_gradient(rows, k, n, in, d, tape, dw + mlp_matrix(net, l), dw + mlp_bias(net, l));
+            affine_gradient(rows, in, out, from, d, tape, dw + mlp_matrix(net, l), dw + mlp_bias(net, l));
         }
         float *below = l > 0 ? tape->slope[l % 2] : dx;
-        int relu = l > 0 && net->activation == MLP_RELU, narrow = n <= LOOP_NARROW;
-        if (below && narrow) {
-            loop_spread(rows, n, k, d, matrix, NULL, relu ? in : NULL, 0, below);
-        } else if (below) {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k, (int)n, 1.0f, d, (int)n,
-                        matrix, (int)k, 0.0f, below, (int)k);
-        }
-        if (l > 0 && !(relu && narrow)) {
-            slope_of_activation(rows * k, in, net->activation, below);
+        if (below) {
+            affine_back(rows, in, out, d, w + mlp_matrix(net, l), l > 0 ? loop_of(net, l - 1) : LOOP_LINEAR,
+                        l > 0 ? from : NULL, tape, below);
         }
         d = below;
     }
@@ -274,15 +278,6 @@ void float_average(size_t count, double tau, const float *w, float *target)
     } else {
         loop_average(count, (float)tau, w, target);
     }
-}
-
-double float_norm(size_t count, const float *g)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < count; i++) {
-        sum += (double)g[i] * (double)g[i];
-    }
-    return sqrt(sum);
 }
 
 double float_length(size_t count, const float *g)

@@ -29,7 +29,7 @@ typedef struct mlp_tape {
     size_t rows;
     float *layer[MLP_MAX_LAYERS];
     float *slope[2]; /* work space of the backward pass */
-    float *narrow;   /* that of layers with few inputs: a matrix */
+    float *turned;   /* a matrix transposed */
     float *memory;
 } mlp_tape;
 
@@ -90,9 +90,7 @@ void float_adam_step(float_adam *a, double lr, double scale, const float *g, flo
 /* target += tau (w - target) */
 void float_average(size_t count, double tau, const float *w, float *target);
 
-/* Euclidean norm, summed in double: from the first to the last; and in sixteen parts, which is many times
- * as fast. */
-double float_norm(size_t count, const float *g);
+/* Euclidean norm, summed in double in sixteen parts. */
 double float_length(size_t count, const float *g);
 
 #endif

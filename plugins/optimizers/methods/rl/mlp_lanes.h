@@ -23,207 +23,243 @@ typedef double wide __attribute__((vector_size(4 * LANES)));
 /* Macros, not functions: the instruction set decides how a vector is passed. */
 #define LOAD(from) (*(const vec *)(const void *)(from))
 #define STORE(to, value) (*(vec *)(void *)(to) = (value))
+#if LANES == 16 && defined(ISA_X86)
+#define FUSED(a, b, c) ((vec)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define FUSED_ONE(a, b, c) __builtin_fmaf(a, b, c)
+#define LEAST(a, most) ((vec)_mm512_min_ps((__m512)(most), (__m512)(a)))
+#define PICK_BELOW(a, limit, yes, no)                                                                        \
+    ((vec)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(limit), _CMP_LT_OQ), (__m512)(no),   \
+                               (__m512)(yes)))
+#elif LANES == 8 && defined(ISA_X86)
+#define FUSED(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define FUSED_ONE(a, b, c) __builtin_fmaf(a, b, c)
+#define LEAST(a, most) ((vec)_mm256_min_ps((__m256)(most), (__m256)(a)))
+#define PICK_BELOW(a, limit, yes, no)                                                                        \
+    ((vec)_mm256_blendv_ps((__m256)(no), (__m256)(yes),                                                      \
+                           _mm256_cmp_ps((__m256)(a), (__m256)(limit), _CMP_LT_OQ)))
+#else
+#define FUSED(a, b, c) ((vec)((c) + (a) * (b)))
+#define FUSED_ONE(a, b, c) ((c) + (a) * (b))
 #define PICK(where, a, b) ((vec)(((where) & (ivec)(a)) | (~(where) & (ivec)(b))))
+#define LEAST(a, most) PICK((a) > (most), most, a)
+#define PICK_BELOW(a, limit, yes, no) PICK((a) < (limit), yes, no)
+#endif
+/* LEAST(NaN, most) is NaN. */
 
-/* Columns i ... i + tiles LANES - 1 of one row of loop_spread(). */
-INLINE void OF_LANES(spread_tile)(size_t tiles, size_t narrow, size_t width, size_t i,
-                                  const float *restrict x, const float *restrict w, const float *restrict b,
-                                  const float *restrict gate, int relu, float *restrict y)
+/* ---- products ---- */
+
+/* A sum of loop_product() becomes its element; as in product_tile() below. */
+INLINE float OF_LANES(finish_one)(float v, const float *b, const float *of, int f)
 {
-    vec sum[8];
-#pragma GCC unroll 8
-    for (size_t t = 0; t < tiles; t++) {
-        sum[t] = (vec){0.0f};
+    v = b ? v + *b : v;
+    if (of) {
+        return f == LOOP_TANH ? v * (1.0f - *of * *of) : (*of > 0.0f ? v : 0.0f);
     }
-    for (size_t k = 0; k < narrow; k++) {
-        const float *at = w + k * width + i;
-#pragma GCC unroll 8
+    return f == LOOP_RELU && v < 0.0f ? 0.0f : v;
+}
+
+/* Columns i ... i + tiles LANES - 1 of `high` rows of p; x, y and of are those of the first of these rows.
+ * All sums stay in registers. */
+INLINE void OF_LANES(product_tile)(int fused, size_t high, size_t tiles, const loop_factors *p, size_t i,
+                                   const float *x, const float *of, float *y)
+{
+    vec sum[4][4];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < high; r++) {
+#pragma GCC unroll 4
         for (size_t t = 0; t < tiles; t++) {
-            sum[t] += x[k] * LOAD(at + t * LANES);
+            sum[r][t] = (vec){0.0f};
         }
     }
-#pragma GCC unroll 8
-    for (size_t t = 0; t < tiles; t++) {
-        vec v = sum[t];
-        if (b) {
-            v += LOAD(b + i + t * LANES);
-            v = relu ? (vec)(~(v < 0.0f) & (ivec)v) : v;
+    const float *w = p->w + i;
+    const size_t row_step = p->row_step;
+    for (size_t k = 0; k < p->depth; k++, w += p->width, x += p->step) {
+        vec at[4];
+#pragma GCC unroll 4
+        for (size_t t = 0; t < tiles; t++) {
+            at[t] = LOAD(w + t * LANES);
         }
-        if (gate) {
-            v = (vec)((LOAD(gate + i + t * LANES) > 0.0f) & (ivec)v);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < high; r++) {
+            const vec one = (vec){0.0f} + x[r * row_step];
+#pragma GCC unroll 4
+            for (size_t t = 0; t < tiles; t++) {
+                sum[r][t] = fused ? FUSED(one, at[t], sum[r][t]) : (vec)(sum[r][t] + one * at[t]);
+            }
         }
-        STORE(y + i + t * LANES, v);
+    }
+#pragma GCC unroll 4
+    for (size_t r = 0; r < high; r++) {
+#pragma GCC unroll 4
+        for (size_t t = 0; t < tiles; t++) {
+            const size_t to = r * p->width + i + t * LANES;
+            vec v = sum[r][t];
+            if (p->b) {
+                v += LOAD(p->b + i + t * LANES);
+            }
+            if (of) {
+                const vec at = LOAD(of + to);
+                v = p->f == LOOP_TANH ? (vec)(v * (1.0f - at * at)) : (vec)((at > 0.0f) & (ivec)v);
+            } else if (p->f == LOOP_RELU) {
+                v = (vec)(~(v < 0.0f) & (ivec)v);
+            }
+            STORE(y + to, v);
+        }
     }
 }
 
-/* Whether there are `b` and `gate`, and `relu`, is constant where this is inlined. */
-INLINE void OF_LANES(spread_rows)(size_t rows, size_t narrow, size_t width, const float *restrict x,
-                                  const float *restrict w, const float *restrict b,
-                                  const float *restrict gate, int relu, float *restrict y)
+/* All columns of `high` rows. The last vector begins so early that it ends with the row. */
+INLINE void OF_LANES(product_rows)(int fused, size_t high, const loop_factors *p, const float *x,
+                                   const float *of, float *y)
 {
-    enum { TILES = LANES == 16 ? 4 : 8 }; /* half of the registers */
-    for (size_t r = 0; r < rows; r++, x += narrow, y += width, gate = gate ? gate + width : NULL) {
-        size_t i = 0;
-        for (; i + TILES * LANES <= width; i += TILES * LANES) {
-            OF_LANES(spread_tile)(TILES, narrow, width, i, x, w, b, gate, relu, y);
-        }
-        for (; i + LANES <= width; i += LANES) {
-            OF_LANES(spread_tile)(1, narrow, width, i, x, w, b, gate, relu, y);
-        }
-        for (; i < width; i++) {
+    enum { TILES = LANES == 16 ? 4 : 2 };
+    size_t i = 0;
+    for (; i + TILES * LANES <= p->width; i += TILES * LANES) {
+        OF_LANES(product_tile)(fused, high, TILES, p, i, x, of, y);
+    }
+    for (; i + LANES <= p->width; i += LANES) {
+        OF_LANES(product_tile)(fused, high, 1, p, i, x, of, y);
+    }
+    if (i < p->width && p->width >= LANES) {
+        OF_LANES(product_tile)(fused, high, 1, p, p->width - LANES, x, of, y);
+        i = p->width;
+    }
+    for (size_t r = 0; i < p->width && r < high; r++) {
+        for (size_t j = i; j < p->width; j++) {
             float sum = 0.0f;
-            for (size_t k = 0; k < narrow; k++) {
-                sum += x[k] * w[k * width + i];
+            for (size_t k = 0; k < p->depth; k++) {
+                const float one = x[r * p->row_step + k * p->step], at = p->w[k * p->width + j];
+                sum = fused ? FUSED_ONE(one, at, sum) : sum + one * at;
             }
-            if (b) {
-                sum += b[i];
-                sum = relu && sum < 0.0f ? 0.0f : sum;
-            }
-            y[i] = !gate || gate[i] > 0.0f ? sum : 0.0f;
+            const size_t to = r * p->width + j;
+            y[to] = OF_LANES(finish_one)(sum, p->b ? p->b + j : NULL, of ? of + to : NULL, p->f);
         }
     }
 }
 
-INLINE void OF_LANES(spread)(size_t rows, size_t narrow, size_t width, const float *restrict x,
-                             const float *restrict w, const float *restrict b, const float *restrict gate,
-                             int relu, float *restrict y)
+INLINE void OF_LANES(squash)(size_t count, const float *x, float *y);
+
+INLINE void OF_LANES(product_of)(int fused, const loop_factors *p, float *y)
 {
-    if (b && gate) {
-        OF_LANES(spread_rows)(rows, narrow, width, x, w, b, gate, relu, y);
-    } else if (b && relu) {
-        OF_LANES(spread_rows)(rows, narrow, width, x, w, b, NULL, 1, y);
-    } else if (b) {
-        OF_LANES(spread_rows)(rows, narrow, width, x, w, b, NULL, 0, y);
-    } else if (gate) {
-        OF_LANES(spread_rows)(rows, narrow, width, x, w, NULL, gate, 0, y);
-    } else {
-        OF_LANES(spread_rows)(rows, narrow, width, x, w, NULL, NULL, 0, y);
+    enum { HIGH = 4 };
+    const int squash = p->f == LOOP_TANH && !p->of;
+    size_t r = 0;
+    for (; r + HIGH <= p->rows; r += HIGH) {
+        float *to = y + r * p->width;
+        OF_LANES(product_rows)
+        (fused, HIGH, p, p->x + r * p->row_step, p->of ? p->of + r * p->width : NULL, to);
+        if (squash) {
+            OF_LANES(squash)(HIGH * p->width, to, to);
+        }
+    }
+    for (; r < p->rows; r++) {
+        float *to = y + r * p->width;
+        OF_LANES(product_rows)(fused, 1, p, p->x + r * p->row_step, p->of ? p->of + r * p->width : NULL, to);
+        if (squash) {
+            OF_LANES(squash)(p->width, to, to);
+        }
     }
 }
 
-/* Columns i ... i + tiles LANES - 1 of loop_gather(); the sums of all rows stay in registers. */
-INLINE void OF_LANES(gather_tile)(size_t tiles, size_t rows, size_t narrow, size_t width, size_t i,
-                                  const float *restrict x, const float *restrict d, float *restrict g,
-                                  float *restrict sum)
+INLINE void OF_LANES(product_apart)(const loop_factors *p, float *y)
 {
-    vec part[LOOP_NARROW][2], all[2];
-#pragma GCC unroll 8
+    OF_LANES(product_of)(0, p, y);
+}
+
+INLINE void OF_LANES(product_fused)(const loop_factors *p, float *y)
+{
+    OF_LANES(product_of)(1, p, y);
+}
+
+INLINE void OF_LANES(dots)(size_t rows, size_t depth, size_t width, const float *restrict x,
+                           const float *restrict w, float *restrict y)
+{
+    enum { GROUPS = DOT_PARTS / LANES };
+    const size_t rest = depth % DOT_PARTS, most = depth - rest;
+    for (size_t r = 0; r < rows; r++, x += depth, y += width) {
+        for (size_t j = 0; j < width; j++) {
+            const float *restrict with = w + j * depth;
+            vec all[GROUPS] = {{0}};
+            float part[DOT_PARTS];
+            for (size_t k = 0; k < most; k += DOT_PARTS) {
+#pragma GCC unroll 4
+                for (size_t t = 0; t < GROUPS; t++) {
+                    all[t] += LOAD(x + k + t * LANES) * LOAD(with + k + t * LANES);
+                }
+            }
+            memcpy(part, all, sizeof part);
+            for (size_t k = 0; k < rest; k++) {
+                part[k] += x[most + k] * with[most + k];
+            }
+            y[j] = sum_of_parts(part);
+        }
+    }
+}
+
+/* Columns i ... i + tiles LANES - 1 of loop_sums(). */
+INLINE void OF_LANES(sums_tile)(size_t tiles, size_t rows, size_t width, const float *restrict d,
+                                float *restrict sum)
+{
+    vec all[4];
+#pragma GCC unroll 4
     for (size_t t = 0; t < tiles; t++) {
         all[t] = (vec){0.0f};
-#pragma GCC unroll 8
-        for (size_t k = 0; k < narrow; k++) {
-            part[k][t] = (vec){0.0f};
-        }
     }
-    for (size_t r = 0; r < rows; r++, x += narrow, d += width) {
-#pragma GCC unroll 8
+    for (size_t r = 0; r < rows; r++, d += width) {
+#pragma GCC unroll 4
         for (size_t t = 0; t < tiles; t++) {
-            const vec at = LOAD(d + i + t * LANES);
-#pragma GCC unroll 8
-            for (size_t k = 0; k < narrow; k++) {
-                part[k][t] += x[k] * at;
-            }
-            if (sum) {
-                all[t] += at;
-            }
+            all[t] += LOAD(d + t * LANES);
         }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 4
     for (size_t t = 0; t < tiles; t++) {
-#pragma GCC unroll 8
-        for (size_t k = 0; k < narrow; k++) {
-            STORE(g + k * width + i + t * LANES, part[k][t]);
-        }
-        if (sum) {
-            STORE(sum + i + t * LANES, all[t]);
-        }
+        STORE(sum + t * LANES, all[t]);
     }
 }
 
-/* `narrow` is constant where this is inlined. Returns the first column that is left. */
-INLINE size_t OF_LANES(gather_columns)(size_t rows, size_t narrow, size_t width, const float *restrict x,
-                                       const float *restrict d, float *restrict g, float *restrict sum)
+INLINE void OF_LANES(sums)(size_t rows, size_t width, const float *restrict d, float *restrict sum)
 {
     size_t i = 0;
-    for (; narrow <= 4 && i + 2 * LANES <= width; i += 2 * LANES) {
-        OF_LANES(gather_tile)(2, rows, narrow, width, i, x, d, g, sum);
+    for (; i + 4 * LANES <= width; i += 4 * LANES) {
+        OF_LANES(sums_tile)(4, rows, width, d + i, sum + i);
     }
     for (; i + LANES <= width; i += LANES) {
-        OF_LANES(gather_tile)(1, rows, narrow, width, i, x, d, g, sum);
-    }
-    return i;
-}
-
-INLINE void OF_LANES(gather)(size_t rows, size_t narrow, size_t width, const float *restrict x,
-                             const float *restrict d, float *restrict g, float *restrict sum)
-{
-    size_t i = 0;
-    switch (narrow) {
-#define CASE(count)                                                                                          \
-    case count:                                                                                              \
-        i = OF_LANES(gather_columns)(rows, count, width, x, d, g, sum);                                      \
-        break;
-        CASE(0)
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
-        CASE(5)
-        CASE(6)
-        CASE(7)
-        CASE(8)
-#undef CASE
-    default:
-        break;
+        OF_LANES(sums_tile)(1, rows, width, d + i, sum + i);
     }
     for (; i < width; i++) {
-        for (size_t k = 0; k < narrow; k++) {
-            float one = 0.0f;
-            for (size_t r = 0; r < rows; r++) {
-                one += x[r * narrow + k] * d[r * width + i];
-            }
-            g[k * width + i] = one;
-        }
         float one = 0.0f;
-        for (size_t r = 0; sum && r < rows; r++) {
+        for (size_t r = 0; r < rows; r++) {
             one += d[r * width + i];
         }
-        if (sum) {
-            sum[i] = one;
-        }
+        sum[i] = one;
     }
 }
 
-/* Near 0 an odd polynomial, else 1 - 2/(exp(2|x|) + 1), both in all lanes: otherwise a compiler makes a
- * scalar loop of it. Coefficients: S. Moshier, Cephes, tanhf.c and expf.c. */
+/* ---- elements ---- */
+
+/* h / (h + 1) with 2 h = exp(2 |x|) - 1, and near 0, where the roundings of both would add up,
+ * h - h (h / (h + 1)). |x| = n ln(2) / 2 + r, and (exp(2 r) - 1) / 2 = r + r^2 q(r) within 1e-10 of it.
+ * NaN passes all steps. */
 INLINE void OF_LANES(tanh)(const float *from, float *to)
 {
     const vec x = LOAD(from);
     const ivec bits = (ivec){0} + 0x7fffffff; /* all but the sign */
     vec a = (vec)((ivec)x & bits);
-    a = PICK(a < 10.0f, a, (vec){0} + 10.0f); /* NaN becomes 10, and itself again at the end */
-    const vec z = a * a;
-    const vec small =
-        ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) *
-             z -
-         3.33332819422e-1f) *
-            z * a +
-        a;
-    const vec t = 2.0f * a;
-    const ivec whole = __builtin_convertvector(t * 1.44269504088896341f + 0.5f, ivec);
-    const vec n = __builtin_convertvector(whole, vec);
-    const vec r = t - n * 0.693359375f + n * 2.12194440e-4f;
-    const vec p =
-        ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
-         1.6666665459e-1f) *
-            r +
-        5.0000001201e-1f;
-    const vec power = (vec)((whole + 127) << 23);
-    const vec e = (p * r * r + r + 1.0f) * power;
-    const vec large = 1.0f - 2.0f / (e + 1.0f);
-    const vec size = PICK(a < 0.625f, small, large);
-    const vec y = (vec)(((ivec)size & bits) | ((ivec)x & ~bits));
-    STORE(to, PICK(x == x, y, x));
+    a = LEAST(a, (vec){0} + 10.0f);
+    const vec shifted = a * 2.88539008177792681f + 0x1.8p23f, n = shifted - 0x1.8p23f;
+    const vec r = (a - n * 0x1.62ep-2f) - n * 0x1.0bfbe8p-16f;
+    const vec q = ((((0.0127014550530986f * r + 0.0446101966795799f) * r + 0.133334220585443f) * r +
+                    0.333330882368611f) *
+                       r +
+                   0.666666655041918f) *
+                      r +
+                  1.0f;
+    const vec near = r + r * (r * q);                                  /* h of r */
+    const vec half_power = (vec)(((ivec)shifted << 23) + (126 << 23)); /* 2^n / 2 */
+    const vec h = (half_power + half_power) * near + (half_power - 0.5f);
+    const vec far = h / (h + 1.0f);
+    const vec size = PICK_BELOW(a, (vec){0} + 0.36f, h - h * far, far);
+    STORE(to, (vec)(((ivec)size & bits) | ((ivec)x & ~bits)));
 }
 
 /* No restrict: x may be y. */
@@ -271,9 +307,13 @@ INLINE void OF_LANES(squares)(size_t count, const float *restrict g, double *sum
 #undef ivec
 #undef half
 #undef wide
+#undef FUSED
+#undef FUSED_ONE
 #undef LOAD
 #undef STORE
 #undef PICK
+#undef LEAST
+#undef PICK_BELOW
 #undef OF_LANES
 #undef LANES_JOIN
 #undef LANES_JOIN_

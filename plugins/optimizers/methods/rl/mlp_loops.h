@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mlp_loops.h - the loops of networks in single precision that are not large matrix products: layers with
- * few inputs or outputs, activations, and the steps of Adam.
+/* mlp_loops.h - the loops of networks in single precision: matrix products of layers up to LOOP_LARGE
+ * weights, with what follows them, activations, and the steps of Adam.
  *
  * Each is compiled for several instruction sets; the widest that the processor has is taken. Elements are
- * independent of each other and sums over a batch go from its first row to its last, without fused
- * multiply-add, so that all of them give the same bits. A matrix is stored row by row; `narrow` dimensions
- * are the short ones.
+ * independent of each other and a sum goes from its first term to its last, so that all of them give the same
+ * bits, and a row of a batch the same for every number of rows. Only products use fused multiply-add, where
+ * the processor has it and the mode is not the portable one (docs/portable.md). A matrix is stored row by
+ * row.
  */
 #ifndef DS_METHODS_MLP_LOOPS_H
 #define DS_METHODS_MLP_LOOPS_H
@@ -18,25 +19,41 @@
 size_t loop_room(size_t count);
 float *loop_memory(size_t count);
 
-/* Layers with at most this many inputs (outputs) use the loops here instead of a matrix product. */
-enum { LOOP_NARROW = 8 };
+/* Up to here a product through these loops is faster than one of BLAS, which copies both factors. */
+enum { LOOP_LARGE = 256 * 256 };
 
-/* For tests: at most instruction set 0 portable, 1 AVX2, 2 AVX-512 (the default) from now on. Returns which
- * of them it is on this processor. */
-int loop_limit(int most);
+/* For tests: at most instruction set 0 baseline, 1 AVX2, 2 AVX-512 (the default) from now on, and whether
+ * products are fused where the set can. Returns which set it is on this processor. */
+int loop_limit(int most, int fused);
 
 /* y = max(0, y + b) for each row, or y + b where relu = 0. */
 void loop_bias(size_t rows, size_t width, const float *b, int relu, float *y);
 
-/* y = x W + b (b = NULL: x W), with relu max(0, .) of it, and where there is a `gate` (rows x width) 0 where
- * that is not above 0: x rows x narrow, W narrow x width. */
-void loop_spread(size_t rows, size_t narrow, size_t width, const float *x, const float *w, const float *b,
-                 const float *gate, int relu, float *y);
+enum { LOOP_LINEAR, LOOP_TANH, LOOP_RELU };
 
-/* g = x^T d, narrow x width, and, where not NULL, sum = sums of the columns of d: x rows x narrow, d rows
- * x width. */
-void loop_gather(size_t rows, size_t narrow, size_t width, const float *x, const float *d, float *g,
-                 float *sum);
+/* y = f(X W + b), rows x width, or, where there is `of` (rows x width, values of f), X W times the slope of f
+ * there. */
+typedef struct loop_factors {
+    size_t rows, depth, width;
+    const float *x; /* rows x depth: the elements of a row are `step` apart, rows are `row_step` apart */
+    size_t row_step, step; /* depth, 1; 1, rows for a factor that is stored as its transpose */
+    const float *w;        /* depth x width */
+    const float *b;        /* width; NULL = 0 */
+    int f;                 /* LOOP_LINEAR, ... */
+    const float *of;       /* NULL; not with LOOP_LINEAR, whose slope is 1 */
+} loop_factors;
+
+void loop_product(const loop_factors *p, float *y);
+
+/* y = x W^T for a short side `width`, or few rows: x rows x depth, W width x depth. A sum has sixteen
+ * parts. */
+void loop_dots(size_t rows, size_t depth, size_t width, const float *x, const float *w, float *y);
+
+/* sum = sums of the columns of d, rows x width. */
+void loop_sums(size_t rows, size_t width, const float *d, float *sum);
+
+/* a (rows x columns) transposed. */
+void loop_transpose(size_t rows, size_t columns, const float *a, float *out);
 
 /* d = 0 where y = 0: the slope of max(0, .). */
 void loop_relu_slope(size_t count, const float *y, float *d);
