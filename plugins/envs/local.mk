@@ -142,12 +142,16 @@ env_engine_libs += %D%/engines/physics/cloth/libspringsscene.la
 	%D%/engines/physics/mpm/fast/strike.c \
 	%D%/engines/physics/mpm/fast/strike.h \
 	%D%/engines/physics/mpm/fast/substep.c \
+	%D%/engines/physics/mpm/sim/deform.c \
+	%D%/engines/physics/mpm/sim/deform.h \
 	%D%/engines/physics/mpm/sim/grid.c \
 	%D%/engines/physics/mpm/sim/grid.h \
 	%D%/engines/physics/mpm/sim/loss.c \
 	%D%/engines/physics/mpm/sim/loss.h \
 	%D%/engines/physics/mpm/sim/material.c \
 	%D%/engines/physics/mpm/sim/material.h \
+	%D%/engines/physics/mpm/sim/sand.c \
+	%D%/engines/physics/mpm/sim/sand.h \
 	%D%/engines/physics/mpm/sim/scene.c \
 	%D%/engines/physics/mpm/sim/scene.h \
 	%D%/engines/physics/mpm/sim/sim.c \
@@ -174,6 +178,7 @@ mpm_kernel_sources = \
 	%D%/engines/physics/mpm/fast/lanes.h \
 	%D%/engines/physics/mpm/fast/law.h \
 	%D%/engines/physics/mpm/fast/nodes.h \
+	%D%/engines/physics/mpm/fast/sand.h \
 	%D%/engines/physics/mpm/fast/stencil.h \
 	%D%/engines/physics/mpm/fast/variant.c
 mpm_vector_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi

@@ -41,7 +41,7 @@ wrong "$(line ^youngs)" "unknown key 'yougs_modulus' in [material plasticine]: e
 wrong "$(line ^youngs)" "did you mean 'youngs_modulus'?" 's/^youngs/yougs/'
 wrong "$(line ^youngs)" "youngs_modulus = -3 is out of range: use a value from 1 to 1e+09" 's/^youngs_modulus.*/youngs_modulus = -3/'
 wrong "$(line ^youngs)" "youngs_modulus = 5k: expected a number" 's/^youngs_modulus.*/youngs_modulus = 5k/'
-wrong "$(line ^law)" "law = 'plastcine': expected one of plasticine, elastic, fluid; did you mean 'plasticine'?" 's/= plasticine/= plastcine/'
+wrong "$(line ^law)" "law = 'plastcine': expected one of plasticine, elastic, fluid, sand; did you mean 'plasticine'?" 's/= plasticine/= plastcine/'
 wrong "$(line ^material)" "section [material clay] is missing" 's/^material.*/material = clay/'
 wrong "$(line ^youngs)" "remove 'truth'" 's/^youngs_modulus.*/youngs_modulus = variable 10^3..10^4 log truth 5000/'
 wrong "$(line ^youngs)" "youngs_modulus = 1e+10 is out of range" 's/^youngs_modulus.*/youngs_modulus = variable 10^3..10^10 log/'
@@ -291,6 +291,35 @@ steps = 10
 term = center
 position = 0.7 0.05 0.5
 END
+cat > sand.ini << 'END'
+[scene]
+gravity = variable 0 -1.5..-0.8 0 start -1
+[material sand]
+law = sand
+youngs_modulus = variable 2000..8000 log
+poisson_ratio = variable 0.1..0.35
+friction_angle = variable 20..45
+density = variable 0.5..2 log
+[body heap]
+shape = box
+material = sand
+center = variable 0.48..0.52 0.1 0.5
+size = 0.2 0.16 0.2
+velocity = variable -0.5..0.5
+count = 3000
+[tool blade]
+shape = box
+size = variable 0.02..0.03 0.1 0.2
+position = variable 0.33..0.35 0.1 0.5
+friction = variable 0.1..0.5
+speed = 0.02
+[actions]
+segments = 2
+steps = 10
+[loss near]
+term = center
+position = 0.7 0.05 0.5
+END
 # vary SCENE PARTICLES STEPS POINT: no gradient is wrong or missing; kinks are those of the density loss.
 vary() {
     good "$1.ini: gradients by all numbers, point $4" eval --env particles --set env.scene="$1.ini" --set env.preset=small \
@@ -300,9 +329,11 @@ vary() {
 }
 vary vary 200 3 1
 vary throw 200 10 1
+vary sand 400 10 4
 for point in $(all 2 3 4 5 6); do
     vary vary 400 4 "$point"
     vary shapes 400 3 "$point"
+    vary sand 1500 10 "$point"
 done
 
 printf '[scene]\ninclude = torus.ini\n[material plasticine]\nyield_stress = 60\n' > more.ini

@@ -70,7 +70,7 @@ mpm_scene mpm_test_tank(mpm_domain *domain)
 {
     static const double size[3] = {0.2, 0.25, 0.2};
     mpm_scene scene = {
-        .n_bodies = 3,
+        .n_bodies = 4,
         .bodies = {{.shape = MPM_BODY_LATTICE,
                     .center = {0.1, 0.05, 0.1},
                     .size = {0.2, 0.1, 0.2},
@@ -83,7 +83,17 @@ mpm_scene mpm_test_tank(mpm_domain *domain)
                     .size = {0.04, 0.04, 0.04},
                     .spacing = 0.01,
                     .matter = {.law = MPM_ELASTIC, .density = 1200.0, .modulus = 50000.0}},
-                   {.shape = MPM_BODY_SPHERE, .count = 77, .center = {0.05, 0.12, 0.07}, .size = {0.03}}},
+                   {.shape = MPM_BODY_SPHERE, .count = 77, .center = {0.05, 0.12, 0.07}, .size = {0.03}},
+                   {.shape = MPM_BODY_BOX,
+                    .count = 203,
+                    .center = {0.15, 0.13, 0.12},
+                    .size = {0.06, 0.04, 0.08},
+                    .volume = 1.92e-4,
+                    .matter = {.law = MPM_SAND,
+                               .density = 1600.0,
+                               .youngs_modulus = 1e5,
+                               .poisson_ratio = 0.3,
+                               .friction_angle = 30.0}}},
         .n_tools = 1,
         .tools = {{.shape = MPM_LADLE,
                    .action_dim = 2,

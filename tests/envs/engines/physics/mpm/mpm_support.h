@@ -17,7 +17,7 @@ enum { TASK_TORUS = 7 };
 /* The scene of task `t` for variant 1..5. */
 mpm_scene mpm_test_scene(int t, int variant);
 
-/* A small tank with syrup, an elastic cube and a ladle, and a ball of plasticine. */
+/* A small tank with syrup, an elastic cube and a ladle, a ball of plasticine and a box of sand. */
 mpm_scene mpm_test_tank(mpm_domain *domain);
 
 /* golden/plasticine/<format % task name>; NULL where it is missing. */

@@ -4,6 +4,7 @@
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
 #include "engines/physics/mpm/env/env.h"
+#include "engines/physics/mpm/sim/deform.h"
 #include "engines/physics/mpm/sim/loss.h"
 #include "engines/physics/mpm/sim/sim.h"
 #include "mpm_support.h"

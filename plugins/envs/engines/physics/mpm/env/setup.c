@@ -21,7 +21,7 @@ static const double most_size = 10.0, most_stress = 1e9;
 
 static const char *const kinds[] = {"scene",  "grid",    "material", "body",   "tool",
                                     "target", "actions", "loss",     "camera", NULL};
-static const char *const law_names[] = {"plasticine", "elastic", "fluid", NULL};
+static const char *const law_names[] = {"plasticine", "elastic", "fluid", "sand", NULL};
 static const char *const body_shapes[] = {"box",   "sphere", "lattice", "cylinder", "capsule",
                                           "torus", "points", "mesh",    NULL};
 enum { BODY_MESH = MPM_BODY_POINTS + 1 }; /* becomes points */
@@ -145,12 +145,17 @@ static void read_material(reader *r, const scene_section *s)
     material *m = &r->materials[r->n_materials++];
     m->name = scene_name(s);
     m->matter.law = scene_choice(f, s, "law", law_names, MPM_PLASTICINE);
-    if (m->matter.law == MPM_PLASTICINE) {
+    if (m->matter.law == MPM_PLASTICINE || m->matter.law == MPM_SAND) {
         m->matter.youngs_modulus =
             constant_of(r, s, "youngs_modulus", MPM_YOUNGS_MODULUS, "Pa", 1.0, most_stress, 5000.0);
         m->matter.poisson_ratio = constant_of(r, s, "poisson_ratio", MPM_POISSON_RATIO, "", 0.0, 0.49, 0.2);
+    }
+    if (m->matter.law == MPM_PLASTICINE) {
         m->matter.yield_stress =
             constant_of(r, s, "yield_stress", MPM_YIELD_STRESS, "Pa", 0.0, most_stress, 50.0);
+    } else if (m->matter.law == MPM_SAND) {
+        m->matter.friction_angle =
+            constant_of(r, s, "friction_angle", MPM_FRICTION_ANGLE, "degrees", 0.0, 60.0, 35.0);
     } else if (m->matter.law == MPM_ELASTIC) {
         m->matter.modulus =
             constant_of(r, s, "shear_modulus", MPM_SHEAR_MODULUS, "Pa", 0.0, most_stress, 1000.0);
@@ -1113,7 +1118,7 @@ static void check_steps(const reader *r)
     for (uint32_t i = 0; i < r->n_materials; i++) {
         const mpm_matter *m = &r->materials[i].matter;
         const double nu = m->poisson_ratio,
-                     modulus = m->law == MPM_PLASTICINE
+                     modulus = m->law == MPM_PLASTICINE || m->law == MPM_SAND
                                    ? m->youngs_modulus * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
                                    : m->modulus,
                      cells = sqrt(modulus / m->density) * domain.dt / domain.dx;

@@ -6,6 +6,7 @@
 
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/mpm/sim/sand.h"
 
 #include <math.h>
 #include <string.h>
@@ -148,13 +149,11 @@ bool mpm_variables_open(mpm_variables *v, const mpm_variable *list, uint32_t cou
 static mpm_matter matter_at(const mpm_variables *v, const mpm_matter *matter, const double *x)
 {
     mpm_matter m = *matter;
-    double *const by_kind[] = {[MPM_YOUNGS_MODULUS] = &m.youngs_modulus,
-                               [MPM_POISSON_RATIO] = &m.poisson_ratio,
-                               [MPM_YIELD_STRESS] = &m.yield_stress,
-                               [MPM_SHEAR_MODULUS] = &m.modulus,
-                               [MPM_BULK_MODULUS] = &m.modulus,
-                               [MPM_VISCOSITY] = &m.viscosity,
-                               [MPM_DENSITY] = &m.density};
+    double *const by_kind[] = {
+        [MPM_YOUNGS_MODULUS] = &m.youngs_modulus, [MPM_POISSON_RATIO] = &m.poisson_ratio,
+        [MPM_YIELD_STRESS] = &m.yield_stress,     [MPM_FRICTION_ANGLE] = &m.friction_angle,
+        [MPM_SHEAR_MODULUS] = &m.modulus,         [MPM_BULK_MODULUS] = &m.modulus,
+        [MPM_VISCOSITY] = &m.viscosity,           [MPM_DENSITY] = &m.density};
     for (uint32_t i = 0; m.number > 0 && i < v->count; i++) {
         if (v->list[i].kind <= MPM_DENSITY && v->list[i].of == m.number) {
             *by_kind[v->list[i].kind] = value_of(&v->list[i], x[i]);
@@ -183,6 +182,11 @@ static void set_materials(mpm_variables *v, const double *x)
             law->mu = made.mu;
             law->lambda = made.lambda;
             law->yield_strain = made.yield_strain;
+        } else if (law->law == MPM_SAND) {
+            const mpm_material made = mpm_sand_make(m.youngs_modulus, m.poisson_ratio, m.friction_angle);
+            law->mu = made.mu;
+            law->lambda = made.lambda;
+            law->cone = made.cone;
         }
     }
 }
@@ -277,6 +281,22 @@ static const mpm_matter *matter_numbered(const mpm_variables *v, uint32_t number
     return v->matter[k];
 }
 
+/* The same of sand: cone = alpha(angle) (1 + nu) / (1 - 2 nu). */
+static double by_sand(const mpm_matter *m, uint32_t kind, double mu, double lambda, double cone)
+{
+    const double e = m->youngs_modulus, nu = m->poisson_ratio, a = 1.0 + nu, b = 1.0 - 2.0 * nu;
+    double slope, alpha = mpm_sand_alpha(m->friction_angle, &slope);
+    switch (kind) {
+    case MPM_YOUNGS_MODULUS:
+        return mu / (2.0 * a) + lambda * nu / (a * b);
+    case MPM_POISSON_RATIO:
+        return -mu * e / (2.0 * a * a) + lambda * e * (1.0 + 2.0 * nu * nu) / (a * a * b * b) +
+               cone * alpha * 3.0 / (b * b);
+    default:
+        return cone * slope * a / b;
+    }
+}
+
 /* By the value of a constant of a material. Plasticine: mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 -
  * 2 nu)), yield strain = stress / (2 mu). */
 static double by_material(const mpm_variables *v, const mpm_variable *w, const double *x)
@@ -287,6 +307,9 @@ static double by_material(const mpm_variables *v, const mpm_variable *w, const d
     const double e = m.youngs_modulus, nu = m.poisson_ratio, stress = m.yield_stress, a = 1.0 + nu,
                  b = 1.0 - 2.0 * nu, mu = sum[MPM_BAR_MODULUS], lambda = sum[MPM_BAR_LAMBDA],
                  yield = sum[MPM_BAR_YIELD];
+    if (m.law == MPM_SAND && w->kind <= MPM_FRICTION_ANGLE) {
+        return by_sand(&m, w->kind, mu, lambda, sum[MPM_BAR_CONE]);
+    }
     switch (w->kind) {
     case MPM_YOUNGS_MODULUS:
         return mu / (2.0 * a) + lambda * nu / (a * b) - yield * stress * a / (e * e);

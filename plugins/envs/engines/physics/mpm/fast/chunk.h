@@ -8,7 +8,9 @@
 #include "engines/physics/mpm/fast/kernels.h"
 #include "engines/physics/mpm/fast/lanes.h"
 #include "engines/physics/mpm/fast/law.h"
+#include "engines/physics/mpm/fast/sand.h"
 #include "engines/physics/mpm/fast/stencil.h"
+#include "engines/physics/mpm/sim/deform.h"
 
 #include <string.h>
 
@@ -38,6 +40,7 @@ typedef struct work {
     vec log_series[GROUPS][3], log_slope[GROUPS][3];
     stress_function phi[GROUPS];
     vec growth[GROUPS]; /* of syrup */
+    grains grains[GROUPS];
 } work;
 
 static void set_constants(const mpm_pass *p, constants *by)
@@ -250,7 +253,7 @@ static void lane_law(const mpm_material *law, const vec a[9], int lane, real fac
         trial_f[k] = (double)a[k][lane];
     }
     mpm_svd3(trial_f, &svd);
-    mpm_material_update(law, trial_f, &svd, f, t);
+    mpm_law_update(law, trial_f, &svd, f, t);
     for (int k = 0; k < 9; k++) {
         f_new[k][lane] = R(f[k]);
     }
@@ -271,11 +274,39 @@ static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, 
         tb[k] = (double)t_bar[where[k]][lane];
     }
     mpm_svd3(trial_f, &svd);
-    mpm_material_update(law, trial_f, &svd, f, t);
-    mpm_material_adjoint(law, &svd, f, fb, tb, ab);
+    mpm_law_update(law, trial_f, &svd, f, t);
+    mpm_law_adjoint(law, &svd, f, fb, tb, ab);
     for (int k = 0; k < 9; k++) {
         a_bar[k][lane] = R(ab[k]);
     }
+}
+
+/* The trial state of a chunk, as far as the series reach; returns whether any lane needs singular values.
+ * sand: its series reach less far. Writes the largest second invariant of D. */
+INLINE bool trial_of_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
+                           bool sand, vec *shear)
+{
+    vec outside = all(R(0));
+    *shear = outside;
+    for (int g = 0; g < GROUPS; g++) {
+        vec f[9], step[9];
+        load_gradient(f_records, g, f);
+        velocity_step(columns, g, R(p->stretch), step);
+        trial(step, f, w->strains[g].a);
+        strain_deviator(&w->strains[g]);
+        if (sand) {
+            sand_volume(&w->strains[g], &w->grains[g]);
+        }
+        outside += w->strains[g].beyond;
+    }
+    const bool beyond = largest_lane(outside) > R(0);
+    for (int g = 0; g < GROUPS; g++) {
+        if (beyond) {
+            strain_beyond(&w->strains[g]);
+        }
+        *shear = most(*shear, w->strains[g].d2);
+    }
+    return beyond;
 }
 
 /* Trial state and logarithmic strain of a chunk. Returns the number of terms that exp(k H) needs; *beyond:
@@ -283,22 +314,8 @@ static void lane_law_adjoint(const mpm_material *law, const vec a[9], int lane, 
 INLINE int strain_of_chunk(const mpm_pass *p, work *w, const real *const columns[3], const real *f_records,
                            bool slopes, bool *beyond)
 {
-    vec shear = all(R(0)), outside = shear, flow = shear, unused[3];
-    for (int g = 0; g < GROUPS; g++) {
-        vec f[9], step[9];
-        load_gradient(f_records, g, f);
-        velocity_step(columns, g, R(p->stretch), step);
-        trial(step, f, w->strains[g].a);
-        strain_deviator(&w->strains[g]);
-        outside += w->strains[g].beyond;
-    }
-    *beyond = largest_lane(outside) > R(0);
-    for (int g = 0; g < GROUPS; g++) {
-        if (*beyond) {
-            strain_beyond(&w->strains[g]);
-        }
-        shear = most(shear, w->strains[g].d2);
-    }
+    vec shear, flow = all(R(0)), unused[3];
+    *beyond = trial_of_chunk(p, w, columns, f_records, false, &shear);
     int terms = terms_needed(log_limits, largest_lane(shear));
     for (int g = 0; g < GROUPS; g++) {
         flow = most(flow, strain_flow(&w->strains[g], p->law, terms, w->log_series[g],
@@ -407,6 +424,84 @@ CHUNK_STEP void plasticine_adjoint_chunk(const mpm_pass *p, work *w, const real 
         load_gradient(bar_records, g, f_bar);
         law_adjoint(s, &flow, &w->phi[g], w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar,
                     t_bar, a_bar);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                lane_law_adjoint(p->law, s->a, l, f_bar, t_bar, a_bar);
+            }
+        }
+        trial_adjoint(p, columns, f_records, g, a_bar, bar_records, turned);
+    }
+}
+
+/* ---- sand ---- */
+
+/* As strain_of_chunk(). */
+CHUNK_STEP int sand_strain_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                 const real *f_records, bool *beyond)
+{
+    vec shear, flow = all(R(0));
+    *beyond = trial_of_chunk(p, w, columns, f_records, true, &shear);
+    int terms = terms_needed(log_limits, largest_lane(shear));
+    for (int g = 0; g < GROUPS; g++) {
+        strain *s = &w->strains[g];
+        log_strain(s, terms, w->log_series[g], w->log_slope[g], w->squares[g]);
+        sand_flow(s, p->law, w->log_series[g], &w->grains[g]);
+        flow = most(flow, s->flow * s->flow * s->h2);
+    }
+    return terms_needed(exp_limits, largest_lane(flow));
+}
+
+CHUNK_STEP void sand_deform_chunk(const mpm_pass *p, work *w, int flow_terms, bool beyond, real *f_records)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        flow_function flow;
+        vec f_new[9];
+        flow_function_of(s, flow_terms, &flow);
+        new_gradient(s, &flow, f_new);
+        for (int i = 0; i < 9; i++) {
+            f_new[i] *= w->grains[g].shrink;
+        }
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                sym stress;
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_gradient(f_records, g, f_new);
+    }
+}
+
+CHUNK_STEP void sand_stress_chunk(const mpm_pass *p, work *w, bool beyond)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        sym stress;
+        sand_stress(s, &w->grains[g], p->law, R(p->stress), stress);
+        for (int l = 0; beyond && l < VL; l++) {
+            if (s->beyond[l] > R(0)) {
+                vec f_new[9];
+                lane_law(p->law, s->a, l, R(p->stress), f_new, stress);
+            }
+        }
+        save_stress(w, g, stress);
+    }
+}
+
+CHUNK_STEP void sand_adjoint_chunk(const mpm_pass *p, work *w, const real *const columns[3],
+                                   const real *f_records, int flow_terms, bool beyond, real *bar_records,
+                                   real (*turned)[CHUNK][4])
+{
+    for (int g = 0; g < GROUPS; g++) {
+        const strain *s = &w->strains[g];
+        flow_function flow;
+        vec f_bar[9], a_bar[9];
+        sym t_bar;
+        flow_function_of(s, flow_terms, &flow);
+        stress_adjoint(p, w, g, t_bar);
+        load_gradient(bar_records, g, f_bar);
+        sand_adjoint(s, &w->grains[g], &flow, w->log_series[g], w->log_slope[g], w->squares[g], p->law, f_bar,
+                     t_bar, a_bar);
         for (int l = 0; beyond && l < VL; l++) {
             if (s->beyond[l] > R(0)) {
                 lane_law_adjoint(p->law, s->a, l, f_bar, t_bar, a_bar);
@@ -537,6 +632,13 @@ static void law_chunk(const mpm_pass *p, work *w, const real *const columns[3], 
         syrup_chunk(p, w, columns, f_records);
     } else if (law == MPM_ELASTIC) {
         elastic_chunk(p, w, columns, f_records);
+    } else if (law == MPM_SAND) {
+        bool beyond;
+        int flow_terms = sand_strain_chunk(p, w, columns, f_records, &beyond);
+        sand_deform_chunk(p, w, flow_terms, beyond, f_records);
+        if (stress) {
+            sand_stress_chunk(p, w, beyond);
+        }
     } else {
         bool beyond;
         int flow_terms = chunk_strain(p, w, columns, f_records, &beyond);
@@ -563,6 +665,9 @@ static law_state law_again_chunk(const mpm_pass *p, work *w, const real *const c
         syrup_again_chunk(p, w, columns, f_records);
     } else if (law == MPM_ELASTIC) {
         elastic_again_chunk(p, w, columns, f_records);
+    } else if (law == MPM_SAND) {
+        state.flow_terms = sand_strain_chunk(p, w, columns, f_records, &state.beyond);
+        sand_stress_chunk(p, w, state.beyond);
     } else {
         state.flow_terms = plasticine_again_chunk(p, w, columns, f_records, &state.beyond);
     }
@@ -580,6 +685,8 @@ static void law_adjoint_chunk(const mpm_pass *p, work *w, const law_state *state
         syrup_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
     } else if (law == MPM_ELASTIC) {
         elastic_adjoint_chunk(p, w, columns, f_records, bar_records, turned);
+    } else if (law == MPM_SAND) {
+        sand_adjoint_chunk(p, w, columns, f_records, state->flow_terms, state->beyond, bar_records, turned);
     } else {
         plasticine_adjoint_chunk(p, w, columns, f_records, state->flow_terms, state->beyond, bar_records,
                                  turned);

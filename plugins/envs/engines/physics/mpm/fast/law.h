@@ -245,10 +245,8 @@ INLINE vec exp_small(vec t)
     return R(1) + t * (R(1) + t * (R(1) / 2 + t * (R(1) / 6 + t * (R(1) / 24 + t * (R(1) / 120)))));
 }
 
-/* H and the plastic flow from D; log_series: coefficients of log(1 + D), and their derivatives. Returns the
- * second invariant of k H. */
-INLINE vec strain_flow(strain *s, const mpm_material *law, int terms, vec log_series[3], vec log_slope[3],
-                       sym dd)
+/* H from D; log_series: coefficients of log(1 + D), and their derivatives. */
+INLINE void log_strain(strain *s, int terms, vec log_series[3], vec log_slope[3], sym dd)
 {
     sym_square(s->d, dd);
     s->d3 = sym_dot(s->d, dd) * (R(1) / R(3));
@@ -266,6 +264,13 @@ INLINE vec strain_flow(strain *s, const mpm_material *law, int terms, vec log_se
     sym_square(s->h, s->hh);
     s->h2 = R(0.5) * sym_trace(s->hh);
     s->h3 = sym_dot(s->h, s->hh) * (R(1) / R(3));
+}
+
+/* The same and the plastic flow. Returns the second invariant of k H. */
+INLINE vec strain_flow(strain *s, const mpm_material *law, int terms, vec log_series[3], vec log_slope[3],
+                       sym dd)
+{
+    log_strain(s, terms, log_series, log_slope, dd);
     s->inverse_norm = inverse_root(R(2) * s->h2 + strain_eps);
     s->yield = R(law->yield_strain) * s->inverse_norm;
     s->flow = least(s->yield - R(1), all(R(0)));
@@ -336,6 +341,78 @@ INLINE void new_gradient(const strain *s, const flow_function *flow, vec f_new[9
     for (int i = 0; i < 9; i++) {
         f_new[i] += s->a[i];
     }
+}
+
+/* Symmetric part of f_bar A^T. */
+INLINE void flow_bar(const strain *s, const vec f_bar[9], sym p_bar)
+{
+    const vec *a = s->a;
+    p_bar[0] = f_bar[0] * a[0] + f_bar[1] * a[1] + f_bar[2] * a[2];
+    p_bar[3] = f_bar[3] * a[3] + f_bar[4] * a[4] + f_bar[5] * a[5];
+    p_bar[5] = f_bar[6] * a[6] + f_bar[7] * a[7] + f_bar[8] * a[8];
+    p_bar[1] = R(0.5) * (f_bar[0] * a[3] + f_bar[1] * a[4] + f_bar[2] * a[5] + f_bar[3] * a[0] +
+                         f_bar[4] * a[1] + f_bar[5] * a[2]);
+    p_bar[2] = R(0.5) * (f_bar[0] * a[6] + f_bar[1] * a[7] + f_bar[2] * a[8] + f_bar[6] * a[0] +
+                         f_bar[7] * a[1] + f_bar[8] * a[2]);
+    p_bar[4] = R(0.5) * (f_bar[3] * a[6] + f_bar[4] * a[7] + f_bar[5] * a[8] + f_bar[6] * a[3] +
+                         f_bar[7] * a[4] + f_bar[8] * a[5]);
+}
+
+/* a_bar += exp(k H) f_bar */
+INLINE void add_flow_bar(const strain *s, const flow_function *flow, const vec f_bar[9], vec a_bar[9])
+{
+    sym p;
+    for (int i = 0; i < 6; i++) {
+        p[i] = flow->c[1] * s->h[i] + flow->c[2] * s->hh[i];
+    }
+    p[0] += flow->c[0];
+    p[3] += flow->c[0];
+    p[5] += flow->c[0];
+    vec through[9];
+    sym_mul(p, f_bar, through);
+    for (int i = 0; i < 9; i++) {
+        a_bar[i] += through[i];
+    }
+}
+
+/* From the adjoints of H and of log j to that of A. */
+INLINE void log_strain_adjoint(const strain *s, const vec log_series[3], const vec log_slope[3], const sym dd,
+                               const sym h_bar, vec volume_bar, vec a_bar[9])
+{
+    /* H = dev(L) / 2, log j = log(mean) / 2 + tr L / 6 for L = log(1 + D) */
+    sym l_bar, d_bar, twice;
+    vec bar[3], z2_bar, z3_bar;
+    vec shift = R(1) / R(6) * (volume_bar - sym_trace(h_bar));
+    for (int i = 0; i < 6; i++) {
+        l_bar[i] = R(0.5) * h_bar[i];
+    }
+    l_bar[0] += shift;
+    l_bar[3] += shift;
+    l_bar[5] += shift;
+    bar[0] = sym_trace(l_bar);
+    bar[1] = sym_dot(l_bar, s->d);
+    bar[2] = sym_dot(l_bar, dd);
+    invariant_adjoint(log_slope, s->d2, s->d3, bar, &z2_bar, &z3_bar);
+    for (int i = 0; i < 6; i++) {
+        d_bar[i] = log_series[1] * l_bar[i] + z2_bar * s->d[i] + z3_bar * dd[i];
+        twice[i] = log_series[2] * l_bar[i];
+    }
+    add_anticommutator(s->d, twice, d_bar);
+
+    /* D = b / mean - 1, mean = tr b / 3; then b = A A^T */
+    vec inverse = R(2) * s->inverse_mean;
+    shift = sym_trace(d_bar) * (R(1) / R(3));
+    d_bar[0] -= shift;
+    d_bar[3] -= shift;
+    d_bar[5] -= shift;
+    shift = (R(1) / R(3)) * (R(0.5) * volume_bar - sym_dot(d_bar, s->d));
+    d_bar[0] += shift;
+    d_bar[3] += shift;
+    d_bar[5] += shift;
+    for (int i = 0; i < 6; i++) {
+        d_bar[i] *= inverse;
+    }
+    sym_mul(d_bar, s->a, a_bar);
 }
 
 /* Kirchhoff stress times `factor`. */
@@ -423,21 +500,12 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
                         const vec log_series[3], const vec log_slope[3], const sym dd,
                         const mpm_material *law, const vec f_bar[9], const sym t_bar, vec a_bar[9])
 {
-    const vec *a = s->a;
     vec k = s->flow, r = phi->scale, rr = r * r;
     vec shear = all(R(2 * law->mu));
 
     /* F_new = P A, P = exp(k H) */
-    sym p_bar; /* symmetric part of F_bar A^T */
-    p_bar[0] = f_bar[0] * a[0] + f_bar[1] * a[1] + f_bar[2] * a[2];
-    p_bar[3] = f_bar[3] * a[3] + f_bar[4] * a[4] + f_bar[5] * a[5];
-    p_bar[5] = f_bar[6] * a[6] + f_bar[7] * a[7] + f_bar[8] * a[8];
-    p_bar[1] = R(0.5) * (f_bar[0] * a[3] + f_bar[1] * a[4] + f_bar[2] * a[5] + f_bar[3] * a[0] +
-                         f_bar[4] * a[1] + f_bar[5] * a[2]);
-    p_bar[2] = R(0.5) * (f_bar[0] * a[6] + f_bar[1] * a[7] + f_bar[2] * a[8] + f_bar[6] * a[0] +
-                         f_bar[7] * a[1] + f_bar[8] * a[2]);
-    p_bar[4] = R(0.5) * (f_bar[3] * a[6] + f_bar[4] * a[7] + f_bar[5] * a[8] + f_bar[6] * a[3] +
-                         f_bar[7] * a[4] + f_bar[8] * a[5]);
+    sym p_bar;
+    flow_bar(s, f_bar, p_bar);
     vec p0 = sym_trace(p_bar), p1 = sym_dot(p_bar, s->h), p2 = sym_dot(p_bar, s->hh);
     vec t0 = sym_trace(t_bar), t1 = sym_dot(t_bar, s->h), t2 = sym_dot(t_bar, s->hh);
 
@@ -488,52 +556,8 @@ INLINE void law_adjoint(const strain *s, const flow_function *flow, const stress
     for (int i = 0; i < 6; i++) {
         h_bar[i] += along * s->h[i] + square * s->hh[i];
     }
-
-    /* H = dev(L) / 2, log j = log(mean) / 2 + tr L / 6 for L = log(1 + D) */
-    sym l_bar, d_bar;
-    vec shift = R(1) / R(6) * (volume_bar - sym_trace(h_bar));
-    for (int i = 0; i < 6; i++) {
-        l_bar[i] = R(0.5) * h_bar[i];
-    }
-    l_bar[0] += shift;
-    l_bar[3] += shift;
-    l_bar[5] += shift;
-    bar[0] = sym_trace(l_bar);
-    bar[1] = sym_dot(l_bar, s->d);
-    bar[2] = sym_dot(l_bar, dd);
-    invariant_adjoint(log_slope, s->d2, s->d3, bar, &z2_bar, &z3_bar);
-    for (int i = 0; i < 6; i++) {
-        d_bar[i] = log_series[1] * l_bar[i] + z2_bar * s->d[i] + z3_bar * dd[i];
-        twice[i] = log_series[2] * l_bar[i];
-    }
-    add_anticommutator(s->d, twice, d_bar);
-
-    /* D = b / mean - 1, mean = tr b / 3; then b = A A^T */
-    vec inverse = R(2) * s->inverse_mean;
-    shift = sym_trace(d_bar) * (R(1) / R(3));
-    d_bar[0] -= shift;
-    d_bar[3] -= shift;
-    d_bar[5] -= shift;
-    shift = (R(1) / R(3)) * (R(0.5) * volume_bar - sym_dot(d_bar, s->d));
-    d_bar[0] += shift;
-    d_bar[3] += shift;
-    d_bar[5] += shift;
-    for (int i = 0; i < 6; i++) {
-        d_bar[i] *= inverse;
-    }
-    sym_mul(d_bar, a, a_bar);
-    sym p;
-    for (int i = 0; i < 6; i++) {
-        p[i] = flow->c[1] * s->h[i] + flow->c[2] * s->hh[i];
-    }
-    p[0] += flow->c[0];
-    p[3] += flow->c[0];
-    p[5] += flow->c[0];
-    vec through[9];
-    sym_mul(p, f_bar, through);
-    for (int i = 0; i < 9; i++) {
-        a_bar[i] += through[i];
-    }
+    log_strain_adjoint(s, log_series, log_slope, dd, h_bar, volume_bar, a_bar);
+    add_flow_bar(s, flow, f_bar, a_bar);
 }
 
 /* ---- syrup and elastic solid ---- */

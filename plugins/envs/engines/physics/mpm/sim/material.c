@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* material.c - the laws of one particle: fixed corotated stress and von Mises return mapping of plasticine,
- * elastic solid, syrup, and the singular value decomposition they need. The adjoint of plasticine treats
- * stress and return map as isotropic tensor functions with divided differences in the singular values, so it
- * is also exact where singular values coincide (F = I). */
+/* material.c - the law of plasticine, fixed corotated stress and von Mises return mapping, and the
+ * singular value decomposition that it needs. Its adjoint treats stress and return map as isotropic
+ * tensor functions with divided differences in the singular values, so it is also exact where singular
+ * values coincide (F = I). */
 #include "engines/physics/mpm/sim/material.h"
 
 #include "engines/kit/algebra/mat3.h"
@@ -163,8 +163,6 @@ static void mpm_svd3_adjoint_clamped(const mpm_svd *svd, const double u_bar[9], 
 
 /* ---- plasticine ---- */
 
-/* Singular values below this are replaced by it in the logarithmic strain. */
-static const double min_stretch = 0.05;
 /* Keeps the norm of the deviatoric strain differentiable at zero strain. */
 static const double strain_eps = 1e-8;
 
@@ -190,7 +188,7 @@ static void map_back(const mpm_material *law, const double s[3], return_map *out
 {
     double e[3], mean = 0.0;
     for (int k = 0; k < 3; k++) {
-        e[k] = log(s[k] > min_stretch ? s[k] : min_stretch);
+        e[k] = log(s[k] > mpm_min_stretch ? s[k] : mpm_min_stretch);
         mean += e[k];
     }
     mean /= 3.0;
@@ -213,9 +211,8 @@ static void map_back(const mpm_material *law, const double s[3], return_map *out
     }
 }
 
-/* Kirchhoff stress 2 mu (F - R) F^T + lambda J (J - 1) I with the rotation R of the trial state. */
-static void mpm_material_stress(const mpm_material *law, const mpm_svd *svd, const double f_new[9],
-                                double stress[9])
+/* 2 mu (F - R) F^T + lambda J (J - 1) I with the rotation R of the trial state. */
+void mpm_material_stress(const mpm_material *law, const mpm_svd *svd, const double f_new[9], double stress[9])
 {
     double r[9], diff[9];
     mat3_mult(svd->u, svd->v, r);
@@ -243,8 +240,8 @@ void mpm_material_update(const mpm_material *law, const double a[9], const mpm_s
     mpm_material_stress(law, svd, f_new, stress);
 }
 
-/* 1 / (si + sj), limited where a reflected matrix has si near -sj: the polar factor jumps there. */
-static double inverse_sum(double si, double sj)
+/* The polar factor jumps where si = -sj. */
+double mpm_inverse_sum(double si, double sj)
 {
     double sum = si + sj;
     return 1.0 / (sum > 1e-6 ? sum : 1e-6);
@@ -255,7 +252,7 @@ static void add_polar(const double s[3], const double m[9], double x[9])
 {
     for (int i = 0; i < 3; i++) {
         for (int j = i + 1; j < 3; j++) {
-            double spin = (m[3 * i + j] - m[3 * j + i]) * inverse_sum(s[i], s[j]);
+            double spin = (m[3 * i + j] - m[3 * j + i]) * mpm_inverse_sum(s[i], s[j]);
             x[3 * i + j] += spin;
             x[3 * j + i] -= spin;
         }
@@ -286,35 +283,41 @@ static void stretch_adjoint(const mpm_material *law, const return_map *map, cons
         shift += volume_bar * map->volume;
     }
     for (int k = 0; k < 3; k++) {
-        s_bar[k] = s[k] > min_stretch ? (h_bar[k] + shift) / s[k] : 0.0;
+        s_bar[k] = s[k] > mpm_min_stretch ? (h_bar[k] + shift) / s[k] : 0.0;
     }
 }
 
-/* Adds F_new = U diag(f(s)) V^T to X; m = U^T F_bar V. The off-diagonal part is the derivative of an
- * isotropic function: symmetric part with the divided difference of f, antisymmetric part with (fi + fj) /
- * (si + sj). */
-static void add_returned(const mpm_material *law, const return_map *map, const double s[3], const double m[9],
-                         double x[9])
+/* Off the diagonal the derivative of an isotropic function has a symmetric part with the divided
+ * difference of f and an antisymmetric part with (fi + fj) / (si + sj). */
+void mpm_add_spectral(const double s[3], const double f[3], double ratio, const double m[9], double x[9])
 {
-    double s_bar[3];
-    stretch_adjoint(law, map, s, m, s_bar);
-    const double *f = map->stretch;
     for (int i = 0; i < 3; i++) {
-        x[4 * i] += s_bar[i];
         for (int j = i + 1; j < 3; j++) {
             double ds = s[i] - s[j];
-            double b = (f[i] + f[j]) * inverse_sum(s[i], s[j]);
+            double b = (f[i] + f[j]) * mpm_inverse_sum(s[i], s[j]);
             double a;
             if (fabs(ds) >= 1e-6) {
                 a = (f[i] - f[j]) / ds;
             } else {
-                a = s[i] > min_stretch || s[j] > min_stretch ? map->ratio * b : 0.0;
+                a = s[i] > mpm_min_stretch || s[j] > mpm_min_stretch ? ratio * b : 0.0;
             }
             double mij = m[3 * i + j], mji = m[3 * j + i];
             x[3 * i + j] += 0.5 * ((a + b) * mij + (a - b) * mji);
             x[3 * j + i] += 0.5 * ((a + b) * mji + (a - b) * mij);
         }
     }
+}
+
+/* Adds F_new = U diag(f(s)) V^T to X; m = U^T F_bar V. */
+static void add_returned(const mpm_material *law, const return_map *map, const double s[3], const double m[9],
+                         double x[9])
+{
+    double s_bar[3];
+    stretch_adjoint(law, map, s, m, s_bar);
+    for (int i = 0; i < 3; i++) {
+        x[4 * i] += s_bar[i];
+    }
+    mpm_add_spectral(s, map->stretch, map->ratio, m, x);
 }
 
 /* The same through adjoints of U, s and V, as PlasticineLab does. */
@@ -408,163 +411,4 @@ void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const dou
             a_bar[i] += total[i];
         }
     }
-}
-
-/* ---- elastic solid and syrup ---- */
-
-/* of the elastic solid, inside its logarithm */
-static const double least_volume = 0.05;
-static const double syrup_compressed = 0.6, syrup_loose = 1.05; /* limits of J */
-
-/* 1 + dt C */
-static void velocity_step(double dt, const double c[9], double step[9])
-{
-    for (int i = 0; i < 9; i++) {
-        step[i] = dt * c[i];
-    }
-    step[0] += 1.0;
-    step[4] += 1.0;
-    step[8] += 1.0;
-}
-
-static double trace(const double m[9])
-{
-    return m[0] + m[4] + m[8];
-}
-
-/* ---- elastic ---- */
-
-static void elastic_stress(const mpm_material *law, const double f[9], double stress[9])
-{
-    double j = mat3_det(f);
-    double pressure = law->modulus * (log(j > least_volume ? j : least_volume) - 1.0);
-    mat3_mult(f, f, stress);
-    for (int i = 0; i < 9; i++) {
-        stress[i] = law->modulus * stress[i] + (i % 4 == 0 ? pressure : 0.0);
-    }
-}
-
-/* Adds to f_bar. */
-static void elastic_stress_adjoint(const mpm_material *law, const double f[9], const double stress_bar[9],
-                                   double f_bar[9])
-{
-    double left[9], right[9], cof[9];
-    mat3_mul(stress_bar, f, left);
-    mat3_tmul(stress_bar, f, right);
-    mat3_cofactor(f, cof);
-    double j = f[0] * cof[0] + f[1] * cof[1] + f[2] * cof[2];
-    double volume = j > least_volume ? law->modulus * trace(stress_bar) / j : 0.0;
-    for (int i = 0; i < 9; i++) {
-        f_bar[i] += law->modulus * (left[i] + right[i]) + volume * cof[i];
-    }
-    if (law->bar) {
-        double sum = (log(j > least_volume ? j : least_volume) - 1.0) * trace(stress_bar);
-        for (int i = 0; i < 9; i++) {
-            sum += left[i] * f[i];
-        }
-        law->bar[(size_t)MPM_CONSTANTS * law->part + MPM_BAR_MODULUS] += sum;
-    }
-}
-
-/* ---- syrup ---- */
-
-/* J of the next frame; *free: whether it is within its limits. */
-static double syrup_volume(double dt, const double c[9], double j, bool *free)
-{
-    double next = j * (1.0 + dt * trace(c));
-    *free = next > syrup_compressed && next < syrup_loose;
-    return clamp(next, syrup_compressed, syrup_loose);
-}
-
-static void syrup_stress(const mpm_material *law, const double c[9], double j, double stress[9])
-{
-    for (int r = 0; r < 3; r++) {
-        for (int k = 0; k < 3; k++) {
-            stress[3 * r + k] =
-                law->viscosity * (c[3 * r + k] + c[3 * k + r]) + (r == k ? law->modulus * (j - 1.0) : 0.0);
-        }
-    }
-}
-
-static void syrup_adjoint(const mpm_material *law, double dt, const double c[9], double j,
-                          const double stress_bar[9], double f_bar[9], double c_bar[9])
-{
-    bool free;
-    double next = syrup_volume(dt, c, j, &free);
-    if (law->bar) {
-        double *bar = law->bar + (size_t)MPM_CONSTANTS * law->part;
-        bar[MPM_BAR_MODULUS] += (next - 1.0) * trace(stress_bar);
-        for (int i = 0; i < 9; i++) {
-            bar[MPM_BAR_VISCOSITY] += stress_bar[i] * (c[i] + c[i % 3 * 3 + i / 3]);
-        }
-    }
-    double next_bar = free ? f_bar[0] + law->modulus * trace(stress_bar) : 0.0;
-    for (int r = 0; r < 3; r++) {
-        for (int k = 0; k < 3; k++) {
-            c_bar[3 * r + k] = law->viscosity * (stress_bar[3 * r + k] + stress_bar[3 * k + r]) +
-                               (r == k ? next_bar * j * dt : 0.0);
-        }
-    }
-    memset(f_bar, 0, 9 * sizeof(double));
-    f_bar[0] = next_bar * (1.0 + dt * trace(c));
-}
-
-/* ---- all laws ---- */
-
-void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd,
-                double f_new[9], double stress[9])
-{
-    double step[9], a[9];
-    bool free;
-    if (law->law == MPM_SYRUP) {
-        double j = syrup_volume(dt, c, f[0], &free);
-        mat3_identity(f_new);
-        f_new[0] = j;
-        syrup_stress(law, c, j, stress);
-        return;
-    }
-    velocity_step(dt, c, step);
-    mat3_mul(step, f, a);
-    if (law->law == MPM_ELASTIC) {
-        memcpy(f_new, a, sizeof a);
-        elastic_stress(law, a, stress);
-        return;
-    }
-    mpm_svd3(a, svd);
-    mpm_material_update(law, a, svd, f_new, stress);
-}
-
-void mpm_deform_stress(const mpm_material *law, const double c[9], const mpm_svd *svd, const double f_new[9],
-                       double stress[9])
-{
-    if (law->law == MPM_SYRUP) {
-        syrup_stress(law, c, f_new[0], stress);
-    } else if (law->law == MPM_ELASTIC) {
-        elastic_stress(law, f_new, stress);
-    } else {
-        mpm_material_stress(law, svd, f_new, stress);
-    }
-}
-
-void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9],
-                        const mpm_svd *svd, const double f_new[9], const double stress_bar[9],
-                        double f_bar[9], double c_bar[9])
-{
-    double step[9], a_bar[9];
-    if (law->law == MPM_SYRUP) {
-        syrup_adjoint(law, dt, c, f[0], stress_bar, f_bar, c_bar);
-        return;
-    }
-    if (law->law == MPM_ELASTIC) {
-        memcpy(a_bar, f_bar, sizeof a_bar);
-        elastic_stress_adjoint(law, f_new, stress_bar, a_bar);
-    } else {
-        mpm_material_adjoint(law, svd, f_new, f_bar, stress_bar, a_bar);
-    }
-    velocity_step(dt, c, step);
-    mat3_mult(a_bar, f, c_bar);
-    for (int i = 0; i < 9; i++) {
-        c_bar[i] *= dt;
-    }
-    mat3_tmul(step, a_bar, f_bar);
 }

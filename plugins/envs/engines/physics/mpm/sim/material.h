@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* svd3.h - singular value decomposition of a 3x3 matrix with the sign conventions of graphics codes (both
- * factors are rotations), and the adjoint that PlasticineLab uses for it. */
+/* material.h - the constants of a material, the law of plasticine, and the singular value decomposition
+ * of a 3x3 matrix with the sign conventions of graphics codes (both factors are rotations). */
 #ifndef MPM_MATERIAL_H
 #define MPM_MATERIAL_H
 
@@ -38,10 +38,11 @@ typedef struct mpm_yield {
 enum { MPM_PARTS = 16 }; /* part is below this */
 
 typedef struct mpm_material {
-    uint32_t law;              /* MPM_PLASTICINE: the following fields apply */
+    uint32_t law;              /* MPM_PLASTICINE, MPM_SAND: the following fields apply */
     double mu, lambda;         /* Lame parameters */
     double yield_strain;       /* yield stress / (2 mu): radius of the elastic region in logarithmic strain */
     uint32_t clamped_svd;      /* nonzero: adjoint through PlasticineLab's clamped SVD derivative */
+    double cone;               /* sand: radius of the elastic region per compression, tr(-log strain) */
     double modulus, viscosity; /* of elastic solid and syrup, see below */
     const mpm_yield *yield;    /* replaces yield_strain unless NULL */
     uint32_t part;             /* for `yield` and `bar` */
@@ -50,7 +51,8 @@ typedef struct mpm_material {
     double *bar;
 } mpm_material;
 
-/* Plasticine: mu, lambda, yield strain; elastic solid and syrup: modulus; syrup: viscosity. Then for all laws
+/* Plasticine: mu, lambda, yield strain; sand: mu, lambda, cone; elastic solid and syrup: modulus; syrup:
+ * viscosity. Then for all laws
  * the mass of a particle, and the velocity that gravity adds in a substep, the sum of the adjoints of the
  * velocities. Padded, because threads write different parts. */
 enum {
@@ -58,6 +60,7 @@ enum {
     MPM_BAR_LAMBDA = 1,
     MPM_BAR_VISCOSITY = 1,
     MPM_BAR_YIELD = 2,
+    MPM_BAR_CONE = 2,
     MPM_BAR_MASS = 3,
     MPM_BAR_FALL = 4,
     MPM_CONSTANTS = 8
@@ -70,33 +73,24 @@ mpm_material mpm_material_make(double youngs_modulus, double poisson_ratio, doub
 void mpm_material_update(const mpm_material *law, const double a[9], const mpm_svd *svd, double f_new[9],
                          double stress[9]);
 
+/* Only the stress, from the results of mpm_material_update(). */
+void mpm_material_stress(const mpm_material *law, const mpm_svd *svd, const double f_new[9],
+                         double stress[9]);
+
 /* f_new: as written by mpm_material_update. f_bar: adjoint of f_new from its later uses; stress_bar: adjoint
  * of the stress. Writes the adjoint of the trial deformation gradient. */
 void mpm_material_adjoint(const mpm_material *law, const mpm_svd *svd, const double f_new[9],
                           const double f_bar[9], const double stress_bar[9], double a_bar[9]);
 
-/* ---- all laws ---- */
+/* Adds F_new = U diag(f) V^T, f an isotropic function of the singular values s, to the off-diagonal part of
+ * the middle matrix X of A_bar = U X V^T; m = U^T F_bar V. ratio: the derivative of log f by log s where two
+ * singular values coincide. */
+void mpm_add_spectral(const double s[3], const double f[3], double ratio, const double m[9], double x[9]);
 
-/* With A = (1 + dt C) F:
- *     plasticine  see material.h
- *     elastic     F_new = A, stress = mu F F^T + (mu ln max(det F, 0.05) - mu) 1: neo-Hookean without a bulk
- *                 modulus of its own, because a fluid around it takes that part (the solid of DiffTaichi's
- *                 liquid example, Hu et al. 2020)
- *     syrup       has only its relative volume J = f[0]: J_new = J (1 + dt tr C) within 0.6 .. 1.05,
- *                 stress = K (J_new - 1) 1 + eta (C + C^T). The upper limit lets it come apart instead of
- *                 pulling.
- * c: C; f: before; svd: receives the decomposition of A that the functions below need. Writes f_new and the
- * Kirchhoff stress. */
-void mpm_deform(const mpm_material *law, double dt, const double c[9], const double f[9], mpm_svd *svd,
-                double f_new[9], double stress[9]);
+/* Singular values below this are replaced by it in the logarithmic strain. */
+static const double mpm_min_stretch = 0.05;
 
-/* The stress again, from the results of mpm_deform(). */
-void mpm_deform_stress(const mpm_material *law, const double c[9], const mpm_svd *svd, const double f_new[9],
-                       double stress[9]);
-
-/* f_bar: adjoint of f_new on entry, of f on return. Writes the adjoint of C. */
-void mpm_deform_adjoint(const mpm_material *law, double dt, const double c[9], const double f[9],
-                        const mpm_svd *svd, const double f_new[9], const double stress_bar[9],
-                        double f_bar[9], double c_bar[9]);
+/* 1 / (si + sj), limited where a reflected matrix has si near -sj. */
+double mpm_inverse_sum(double si, double sj);
 
 #endif

@@ -12,7 +12,7 @@
 enum { MPM_MAX_BODIES = 8, MPM_MAX_TOOLS = 8, MPM_MAX_ACTION = 7 };
 
 /* Material of a body, see material.h. */
-enum { MPM_PLASTICINE = 0, MPM_ELASTIC = 1, MPM_SYRUP = 2, MPM_LAWS = 3 };
+enum { MPM_PLASTICINE = 0, MPM_ELASTIC = 1, MPM_SYRUP = 2, MPM_SAND = 3, MPM_LAWS = 4 };
 typedef struct mpm_matter {
     /* plasticine uses the constants of the scene and the density of the domain, except where it is `own`; the
      * others: */
@@ -21,7 +21,8 @@ typedef struct mpm_matter {
     double modulus;   /* elastic: shear modulus; syrup: bulk modulus; Pa */
     double viscosity; /* syrup; Pa s */
     bool own;         /* plasticine: the following constants replace those of the scene; Pa */
-    double youngs_modulus, poisson_ratio, yield_stress;
+    double youngs_modulus, poisson_ratio, yield_stress; /* sand uses the first two */
+    double friction_angle;                              /* sand; degrees */
     uint32_t number; /* a material with constants that are variables: 1 + its number; else 0 */
 } mpm_matter;
 

@@ -4,6 +4,8 @@
 #include "engines/physics/mpm/sim/sim.h"
 
 #include "engines/kit/algebra/mat3.h"
+#include "engines/physics/mpm/sim/deform.h"
+#include "engines/physics/mpm/sim/sand.h"
 
 #include <string.h>
 
@@ -179,6 +181,10 @@ static mpm_phase phase_of(const mpm_scene *scene, const mpm_domain *domain, cons
         phase.volume = body->spacing * body->spacing * body->spacing;
     }
     phase.mass = matter->density * phase.volume;
+    if (matter->law == MPM_SAND) {
+        phase.material = mpm_sand_make(matter->youngs_modulus, matter->poisson_ratio, matter->friction_angle);
+        return phase;
+    }
     phase.material.law = matter->law;
     phase.material.modulus = matter->modulus;
     phase.material.viscosity = matter->viscosity;
