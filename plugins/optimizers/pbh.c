@@ -75,7 +75,7 @@ static void local_solver_destroy(local_solver *s)
 
 static int make_worker(local_solver *s, worker *w, const double *box)
 {
-    static const lbfgsb_options quasi_newton = {10, 2.220446e-9, 1e-5, INT_MAX, INT_MAX, 1};
+    static const lbfgsb_options quasi_newton = {10, 2.220446e-9, 1e-5, INT_MAX, INT_MAX, 0.1};
     const descent_options adam = {.step = DESCENT_ADAM, .lr = s->options.lr, .patience = 3, .tol = 1e-9};
     size_t n = s->n;
     switch (s->options.kind) {

@@ -544,6 +544,27 @@ static void test_limits(void **state)
     assert_true(r.evaluations <= 7);
 }
 
+/* With first_step the length of the first step is that number, whatever the unit of the loss. */
+static void test_first_step(void **state)
+{
+    const double lower[3] = {-1, -1, -1}, upper[3] = {1, 1, 1}, start[3] = {0.1, -0.2, 0.3},
+                 g[3] = {2, -1, 0.5};
+    for (double unit = 1e-6; unit < 1e7; unit *= 1e6) {
+        for (double first = 0.1; first < 0.8; first += 0.3) {
+            const lbfgsb_options options = {10, 0.0, 0.0, 100, 100, first};
+            const double slope[3] = {g[0] * unit, g[1] * unit, g[2] * unit};
+            lbfgsb *s = lbfgsb_create(3, lower, upper, &options);
+            lbfgsb_start(s, start);
+            assert_int_equal(lbfgsb_tell(s, unit, slope), LBFGSB_EVALUATE);
+            const double *x = lbfgsb_point(s);
+            for (int k = 0; k < 3; k++) {
+                assert_true(fabs(x[k] - (start[k] - first * g[k] / 2)) < 1e-12);
+            }
+            lbfgsb_destroy(s);
+        }
+    }
+}
+
 RUN_TESTS(test_stop_rules, test_other_ends, test_box, test_steps, test_quasi_newton, test_outlier,
           test_cma_constants, test_cma_update, test_cma_converges, test_cma_overflows, test_recorded_runs,
-          test_rosenbrock, test_quadratic, test_not_finite, test_limits)
+          test_rosenbrock, test_quadratic, test_not_finite, test_limits, test_first_step)

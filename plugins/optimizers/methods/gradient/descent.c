@@ -29,7 +29,7 @@ descent_options descent_read_options(ds_param_reader *in)
  * tolerances. */
 static lbfgsb *make_quasi_newton(size_t n)
 {
-    const lbfgsb_options options = {10, 0.0, 0.0, INT_MAX, INT_MAX, 1};
+    const lbfgsb_options options = {10, 0.0, 0.0, INT_MAX, INT_MAX, 0.1};
     ds_memory bounds = {NULL, 0};
     double *lower = ds_memory_doubles(&bounds, n), *upper = ds_memory_doubles(&bounds, n);
     for (size_t k = 0; !bounds.failed && k < n; k++) {

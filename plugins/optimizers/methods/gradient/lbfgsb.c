@@ -172,7 +172,6 @@ static int line_search_next(line_search *s, double f, double g, double *step)
 #define MAX_MEMORY 20
 #define MAX_LINE_TRIALS 20
 #define RECENT 10
-#define FIRST_STEP 0.1 /* is_relative: largest component of a step without a model */
 
 struct lbfgsb {
     size_t n;
@@ -204,7 +203,7 @@ struct lbfgsb {
     int iterations, evaluations;
     double pg_norm;
     double past[RECENT]; /* f of the last iterates, a ring: that of iterate i in i % RECENT */
-    double unit;         /* is_relative: largest component of g at the start; else 1 */
+    double unit;         /* first_step > 0: largest component of g at the start; else 1 */
     double curvature;    /* of the last pair; 0 = none yet */
 };
 
@@ -323,17 +322,22 @@ static double largest_component(size_t n, const double *g)
     return largest;
 }
 
+static int is_relative(const lbfgsb *s)
+{
+    return s->opt.first_step > 0.0;
+}
+
 /* Drops the pairs: the model is theta I. */
 static void forget_pairs(lbfgsb *s)
 {
     const double largest = largest_component(s->n, s->g);
     s->pairs = 0;
-    s->theta = !s->opt.is_relative || !(largest > 0.0) ? 1.0
-               : s->curvature > 0.0                    ? s->curvature
-                                                       : largest / FIRST_STEP;
+    s->theta = !is_relative(s) || !(largest > 0.0) ? 1.0
+               : s->curvature > 0.0                ? s->curvature
+                                                   : largest / s->opt.first_step;
 }
 
-/* is_relative: the fall over the last iterations, which do not remember from how high the search came. */
+/* The fall over the last iterations, which do not remember from how high the search came. */
 static double recent_fall(const lbfgsb *s)
 {
     const int oldest = s->iterations < RECENT ? 0 : s->iterations % RECENT;
@@ -343,7 +347,7 @@ static double recent_fall(const lbfgsb *s)
 /* Is the projected gradient small? */
 static int has_flat_gradient(const lbfgsb *s)
 {
-    const double fall = s->opt.is_relative ? fmin(1.0, recent_fall(s) / s->unit) : 1.0;
+    const double fall = is_relative(s) ? fmin(1.0, recent_fall(s) / s->unit) : 1.0;
     return s->pg_norm <= s->opt.gtol * fall;
 }
 
@@ -683,7 +687,7 @@ static void remember_pair(lbfgsb *s, const double *gradient)
         change[i] = gradient[i] - s->g[i];
     }
     double sy = dot(n, step, change), yy = dot(n, change, change);
-    if (!(sy > DBL_EPSILON * (s->opt.is_relative ? sqrt(yy) * sqrt(dot(n, step, step)) : yy))) {
+    if (!(sy > DBL_EPSILON * (is_relative(s) ? sqrt(yy) * sqrt(dot(n, step, step)) : yy))) {
         return;
     }
     if (s->pairs == m) {
@@ -722,7 +726,7 @@ static int accept_trial(lbfgsb *s, double f, const double *gradient)
     if (has_flat_gradient(s)) {
         return LBFGSB_CONVERGED_G;
     }
-    const double size = s->opt.is_relative ? recent_fall(s) : fmax(fmax(fabs(f_before), fabs(f)), 1.0);
+    const double size = is_relative(s) ? recent_fall(s) : fmax(fmax(fabs(f_before), fabs(f)), 1.0);
     if (f_before - f <= s->opt.ftol * size) {
         return LBFGSB_CONVERGED_F;
     }
@@ -748,7 +752,7 @@ int lbfgsb_tell(lbfgsb *s, double f, const double *gradient)
         s->f = s->past[0] = f;
         memcpy(s->g, gradient, s->n * sizeof(double));
         const double largest = largest_component(s->n, gradient);
-        s->unit = s->opt.is_relative && largest > 0.0 ? largest : 1.0;
+        s->unit = is_relative(s) && largest > 0.0 ? largest : 1.0;
         s->pg_norm = projected_gradient_norm(s);
         if (has_flat_gradient(s)) {
             return LBFGSB_CONVERGED_G;

@@ -49,10 +49,10 @@ typedef struct lbfgsb_options {
     double gtol; /* stop when the largest component of the projected gradient is <= gtol */
     int max_iterations;
     int max_evaluations;
-    /* 1: nothing depends on the unit or the zero of the objective. ftol is a share of the fall over the last
-     * 10 iterations, gtol of the first gradient, or of the gradient that loses that fall over a length of 1;
-     * the first step is 0.1 long in the largest component (else it is the gradient). */
-    int is_relative;
+    /* 0: the first step is the gradient. Above 0, nothing depends on the unit or the zero of the objective:
+     * the largest component of the first step is first_step, ftol is a share of the fall over the last 10
+     * iterations, gtol of the first gradient, or of the gradient that loses that fall over a length of 1. */
+    double first_step;
 } lbfgsb_options;
 
 #define LBFGSB_DEFAULTS                                                                                      \
@@ -78,7 +78,7 @@ void lbfgsb_destroy(lbfgsb *s);
 /* Begins at x0, clamped to the box. */
 void lbfgsb_start(lbfgsb *s, const double *x0);
 
-/* The same for another search of the same objective, with is_relative: its first step has the curvature of
+/* The same for another search of the same objective, with first_step > 0: its first step has the curvature of
  * the last model. */
 void lbfgsb_start_again(lbfgsb *s, const double *x0);
 

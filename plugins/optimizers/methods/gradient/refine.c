@@ -64,7 +64,7 @@ int refine_suits(size_t n, unsigned arms)
 refine *refine_create(size_t n, unsigned arms, uint64_t seed)
 {
     static const descent_options steps = {DESCENT_ADAM, ADAM_LR, ADAM_PATIENCE, 1e-9, 1000.0};
-    static const lbfgsb_options options = {10, 0.0, 0.0, 1000000, 1000000, 1};
+    static const lbfgsb_options options = {10, 0.0, 0.0, 1000000, 1000000, 0.1};
     size_t lambda = refine_rows(n);
     refine *r = calloc(1, sizeof(*r));
     if (!r) {

@@ -37,7 +37,7 @@ size_t basin_rows(size_t n)
 basin *basin_create(size_t n, const double *box, const basin_options *options)
 {
     const descent_options steps = {DESCENT_ADAM, options->lr, options->patience, TOL, OUTLIER};
-    const lbfgsb_options endless = {10, 0.0, 0.0, 1000000, 1000000, 1};
+    const lbfgsb_options endless = {10, 0.0, 0.0, 1000000, 1000000, 0.1};
     basin *b = calloc(1, sizeof *b);
     if (!b) {
         return NULL;
