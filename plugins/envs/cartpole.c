@@ -4,6 +4,7 @@
 #include "engines/physics/chain/chain.h"
 #include "engines/kit/bundled.h"
 #include "engines/kit/lanes.h"
+#include "engines/kit/linear_model.h"
 #include "engines/kit/norm.h"
 
 #include <string.h>
@@ -167,6 +168,32 @@ static double loss_of(const cartpole *e, const chain_state *s, chain_state *bar)
         turns_of(e, s, &t);
     }
     return loss_at(e, s, &t, bar);
+}
+
+/* Writes the rows of the derivatives of the residuals, whose norm or square is the loss, by x, v, theta and
+ * omega. Returns their number. */
+enum { MOST_RESIDUALS = 2 + 2 * CHAIN_MAX_LINKS, MODEL_STATES = 2 + 2 * CHAIN_MAX_LINKS };
+static size_t residual_rows(const cartpole *e, const chain_state *s, double row[][MODEL_STATES])
+{
+    const size_t links = (size_t)e->p.links, n = 2 + 2 * links;
+    turns t;
+    memset(row, 0, MOST_RESIDUALS * sizeof *row);
+    if (e->loss == TIP) {
+        turns_of(e, s, &t);
+        row[0][0] = 1;
+        for (size_t i = 0; i < links; i++) {
+            row[0][2 + i] = -e->p.length[i] * t.cosine[i];
+            row[1][2 + i] = -e->p.length[i] * t.sine[i];
+        }
+        return 2;
+    }
+    for (size_t i = 0; i < n; i++) { /* relative angles and rates */
+        row[i][i] = 1;
+        if (i >= 2 && (i - 2) % links > 0) {
+            row[i][i - 1] = -1;
+        }
+    }
+    return n;
 }
 
 /* ---- set-up ---- */
@@ -567,6 +594,114 @@ static ds_status sweep_many(void *self, uint64_t count, ds_env_kit_sweep *row)
     return DS_OK;
 }
 
+/* ---- channels: the linear model; the state is x, v, theta, omega ---- */
+
+static uint64_t model_states(const cartpole *e)
+{
+    return 2 + 2 * (uint64_t)e->p.links;
+}
+
+/* Not with networks: their parameters are not controls. */
+static uint64_t channels_of_cartpole(const void *self)
+{
+    return ((const cartpole *)self)->kit.hybrid.nets == 0 ? MODEL_CHANNELS : 0;
+}
+
+static void channel_of_cartpole(const void *self, uint64_t i, ds_channel *out)
+{
+    const cartpole *e = self;
+    linear_model_describe_as(i, e->kit.horizon, model_states(e), (uint64_t)e->p.links + 1, 1, out);
+}
+
+static void pack_state(const cartpole *e, const chain_state *s, double *out)
+{
+    const size_t links = (size_t)e->p.links;
+    out[0] = s->x;
+    out[1] = s->v;
+    memcpy(out + 2, s->theta, links * sizeof *out);
+    memcpy(out + 2 + links, s->omega, links * sizeof *out);
+}
+
+/* Writes row l of d state / d state, or of d state / d control, of the control step that was simulated
+ * last. */
+static void model_row(cartpole *e, uint64_t l, int by_state, double *row)
+{
+    const uint64_t links = (uint64_t)e->p.links;
+    chain_state bar = {0};
+    *(l == 0 ? &bar.x : l == 1 ? &bar.v : l < 2 + links ? &bar.theta[l - 2] : &bar.omega[l - 2 - links]) = 1;
+    chain_adjoint(e->sim, &bar, e->u_bar);
+    if (by_state) {
+        pack_state(e, &bar, row);
+    } else {
+        to_controls(e, links + 1, e->u_bar, row); /* the same factors */
+    }
+}
+
+/* The Jacobians of all control steps. The simulation of the episode is repeated after them. */
+static ds_status model_steps(cartpole *e, ds_eval *io, int by_state, double *out)
+{
+    const uint64_t n = model_states(e), m = (uint64_t)e->p.links + 1, width = by_state ? n : m;
+    chain_state *path = e->episode[0].path;
+    for (uint64_t t = 0; t < e->kit.horizon; t++) {
+        chain_get(e->sim, t * e->hold, &path[t]);
+    }
+    for (uint64_t t = 0; t < e->kit.horizon && !chain_stopped(e->sim); t++) {
+        to_controls(e, m, io->x + t * m, e->u);
+        chain_simulate(e->sim, &path[t], e->hold, e->u, e->hold);
+        for (uint64_t l = 0; l < n; l++) {
+            model_row(e, l, by_state, out + (t * n + l) * width);
+        }
+    }
+    io->cost_steps += (2 + n) * e->kit.steps;
+    if (!chain_stopped(e->sim)) {
+        to_controls(e, e->kit.n, io->x, e->u);
+        chain_simulate(e->sim, &e->start, e->kit.steps, e->u, e->hold);
+    }
+    return chain_stopped(e->sim) ? DS_STOPPED : DS_OK;
+}
+
+/* Second derivatives of the cost of the final state, by linear_model.h. */
+static void model_curvature(const cartpole *e, const chain_state *end, double *out)
+{
+    const size_t n = (size_t)model_states(e), all = n + (size_t)e->p.links + 1;
+    double row[MOST_RESIDUALS][MODEL_STATES];
+    const size_t rows = residual_rows(e, end, row);
+    const double loss = loss_of(e, end, NULL), weight = e->loss == STATE_SQ ? 2 : loss > 0 ? 1 / loss : 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            for (size_t r = 0; r < rows; r++) {
+                out[i * all + j] += weight * (row[r][i] * row[r][j]);
+            }
+        }
+    }
+}
+
+static ds_status answer_of_cartpole(void *self, ds_eval *io, ds_eval_query *ask)
+{
+    cartpole *e = self;
+    const uint64_t n = model_states(e), T = e->kit.horizon;
+    double *out = ask->out;
+    chain_state end, bar = {0};
+    ask->kind = DS_GRAD_NONE;
+    if (ask->channel == MODEL_STATE_JACOBIAN || ask->channel == MODEL_CONTROL_JACOBIAN) {
+        return model_steps(e, io, ask->channel == MODEL_STATE_JACOBIAN, out);
+    }
+    memset(out, 0, ask->bytes);
+    for (uint64_t t = 0; t <= T && ask->channel == MODEL_STATE; t++) {
+        chain_get(e->sim, t * e->hold, &bar);
+        pack_state(e, &bar, out + t * n);
+    }
+    chain_get(e->sim, e->kit.steps, &end);
+    out += T * (ask->bytes / sizeof *out / (T + 1)); /* only the last state costs */
+    if (ask->channel == MODEL_COST_GRADIENT) {
+        loss_of(e, &end, &bar);
+        pack_state(e, &bar, out);
+    } else if (ask->channel == MODEL_COST_HESSIAN) {
+        model_curvature(e, &end, out);
+    }
+    return DS_OK;
+}
+
 /* ---- scene ---- */
 
 /* How far the cart can move: by its prescribed velocity, or, under force, about the length of the chain. */
@@ -681,7 +816,10 @@ static const ds_env_table env = {.size = sizeof(cartpole),
                                  .act_many = act_on_many,
                                  .back_begin = begin_sweep,
                                  .back = sweep_cartpole,
-                                 .back_many = sweep_many};
+                                 .back_many = sweep_many,
+                                 .channels = channels_of_cartpole,
+                                 .channel = channel_of_cartpole,
+                                 .answer = answer_of_cartpole};
 
 static const ds_desc desc = {
     BUNDLED_DESC("cartpole", "4"),
@@ -694,6 +832,7 @@ static const ds_desc desc = {
         "episodes: gradients grow with the horizon.\n"
         "Stepwise control: observations x, v of the cart, then sine, cosine and rate of each link's angle; "
         "rewards are the decrease of the loss of the state.\n"
+        "Channels: states x, v, angles, rates, the Jacobians of each step, derivatives of the cost.\n"
         "Metrics: tip_x, tip_y; distance of the tip to the target; x, v of the cart; loss as if the episode "
         "ended there; energy.",
     .citation = PAPER_ANTONOVA " Nimble: K. Werling et al., Fast and feature-complete differentiable "

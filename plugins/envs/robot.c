@@ -9,6 +9,7 @@
 #include "engines/kit/bundled.h"
 #include "engines/kit/decision.h"
 #include "engines/kit/lanes.h"
+#include "engines/kit/linear_model.h"
 #include "engines/kit/norm.h"
 #include "engines/physics/articulated/motion_lanes.h"
 #include "engines/physics/articulated/task.h"
@@ -68,6 +69,7 @@ typedef struct robot_env {
     robot_lanes lanes;
     int placed;              /* state of the last tree_place() for the scene */
     double *seen_q, *seen_v; /* of a lane */
+    double *unit;            /* zeros of a state; then a row of a state and controls */
 } robot_env;
 
 static const double *state_q(const robot_env *e, int step)
@@ -302,6 +304,7 @@ static ds_status allocate_robot(void *self)
                    (double **const[]){&e->rest_target, &e->tau, &e->target, &e->tau_bar, &e->target_bar,
                                       &e->q_bar, &e->v_bar, &e->seen_v, NULL});
     e->seen_q = ds_memory_doubles(m, (size_t)t->nq + 1);
+    e->unit = ds_memory_doubles(m, 4 * nv + e->kit.n_obs + TASK_MOST);
     e->names = ds_memory_take(m, (size_t)t->shapes + (size_t)k->terms + 1, sizeof *e->names);
     e->drawn = ds_memory_take(m, (size_t)t->shapes + 1, sizeof *e->drawn);
     if (m->failed) {
@@ -1167,56 +1170,7 @@ static ds_status forward(robot_env *e, const double *x, const double *v, double 
     return DS_OK;
 }
 
-static uint64_t channels_of_robot(const void *self)
-{
-    const robot_env *e = self;
-    return ((uint64_t)e->k.pieces + 1) * joints_width(e) <= DS_MAX_ELEMENTS;
-}
-
-static void channel_of_robot(const void *self, uint64_t i, ds_channel *out)
-{
-    const robot_env *e = self;
-    (void)i;
-    out->role = DS_CHANNEL_STATE;
-    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
-    out->ndim = 2;
-    out->shape[0] = (uint64_t)e->k.pieces + 1;
-    out->shape[1] = joints_width(e);
-    out->name = "joints";
-    out->doc = "At the start and after each control step: positions of all joints in the order of the model, "
-               "then their velocities.";
-}
-
-static ds_status answer_of_robot(void *self, ds_eval *io, ds_eval_query *ask)
-{
-    robot_env *e = self;
-    const tree *t = e->k.robot.tree;
-    double *out = ask->out;
-    if (ask->op == DS_QUERY_VALUE) {
-        for (int p = 0; p <= e->k.pieces; p++, out += joints_width(e)) {
-            memcpy(out, state_q(e, p * e->k.substeps), (size_t)t->nq * sizeof *out);
-            memcpy(out + t->nq, state_v(e, p * e->k.substeps), (size_t)t->nv * sizeof *out);
-        }
-        return DS_OK;
-    }
-    io->cost_steps += 2 * e->kit.cost;
-    ask->kind = ask->op == DS_QUERY_JV ? DS_GRAD_FORWARD : DS_GRAD_ADJOINT;
-    return ask->op == DS_QUERY_JV ? forward(e, io->x, ask->v, out) : reverse(e, ask->v, io->x, out);
-}
-
-/* ---- stepwise control ---- */
-
-static ds_status begin_robot(void *self, uint64_t noise_key)
-{
-    robot_env *e = self;
-    set_variables(e, NULL);
-    set_noise(e, noise_key);
-    e->last_taken = 0;
-    e->stopped = 0;
-    e->placed = -1;
-    e->running[0] = 0;
-    return DS_OK;
-}
+/* ---- observations ---- */
 
 /* For each joint its positions and velocities; a quaternion as the first two columns of its matrix. */
 static void observe_robot(const void *self, double *obs)
@@ -1273,6 +1227,235 @@ static void observe_bar(robot_env *e, int step, const double *obs_bar)
             e->v_bar[l->v + k] += *obs_bar++;
         }
     }
+}
+
+/* ---- the linear model of robots whose joints have one position each ----
+ *
+ * The state is that of the observation, position and velocity of each joint. Terms after control step p are
+ * the cost of state p + 1; efforts are that of the controls of step p. */
+
+static size_t model_states(const robot_env *e)
+{
+    return 2 * (size_t)e->k.robot.tree->nv;
+}
+
+static int has_model(const robot_env *e)
+{
+    const tree *t = e->k.robot.tree;
+    const uint64_t all = model_states(e) + (uint64_t)e->k.controls;
+    int plain = e->kit.horizon > 0 && e->k.controls > 0 && e->k.known == NULL && e->kit.hybrid.nets == 0 &&
+                !t->soft.at_distance && ((uint64_t)e->k.pieces + 1) * all * all <= DS_MAX_ELEMENTS;
+    for (int i = 0; i < t->links; i++) {
+        plain &= t->link[i].nv <= 1;
+    }
+    return plain;
+}
+
+/* The numbers of e->q_bar and v_bar in the order of a state. */
+static void pack_bars(const robot_env *e, double *out)
+{
+    const tree *t = e->k.robot.tree;
+    for (int i = 0; i < t->links; i++) {
+        if (t->link[i].nv == 1) {
+            *out++ = e->q_bar[t->link[i].v];
+            *out++ = e->v_bar[t->link[i].v];
+        }
+    }
+}
+
+/* Rows of the Jacobian of each control step, by its state or by its controls. */
+static void model_steps(robot_env *e, int by_state, double *out)
+{
+    const size_t n = model_states(e), m = (size_t)e->k.controls;
+    double *unit = e->unit;
+    for (int p = 0; p < e->k.pieces && !should_stop(e); p++) {
+        for (size_t l = 0; l < n; l++, out += by_state ? n : m) {
+            clear_bars(e);
+            memset(e->x_bar + (size_t)p * m, 0, m * sizeof *e->x_bar);
+            unit[l] = 1;
+            observe_bar(e, 0, unit);
+            unit[l] = 0;
+            back_piece(e, e->x, p, e->x_bar);
+            if (by_state) {
+                pack_bars(e, out);
+            } else {
+                memcpy(out, e->x_bar + (size_t)p * m, m * sizeof *out);
+            }
+        }
+    }
+}
+
+static int terms_after(const robot_env *e, int p)
+{
+    return p == e->k.pieces - 1 ? RUNNING | FINAL : RUNNING;
+}
+
+/* Gradient of the cost of every state and control. */
+static void model_gradient(robot_env *e, double *out)
+{
+    const size_t n = model_states(e), m = (size_t)e->k.controls;
+    const tree_bar bar = state_bar(e);
+    memset(e->x_bar, 0, numbers_of_controls(e) * sizeof *e->x_bar);
+    for (int p = 0; p < e->k.pieces; p++) {
+        const int end = (p + 1) * e->k.substeps;
+        clear_bars(e);
+        score(e, terms_after(e, p), p, state_q(e, end), state_v(e, end), e->x, 1, &bar, e->x_bar);
+        pack_bars(e, out + (size_t)(p + 1) * (n + m));
+        memcpy(out + (size_t)p * (n + m) + n, e->x_bar + (size_t)p * m, m * sizeof *out);
+    }
+}
+
+/* Adds `weight` times the square of row, numbers begin .. end - 1 of it, to H. */
+static void add_square(size_t all, size_t begin, size_t end, double weight, const double *row, double *H)
+{
+    for (size_t i = begin; i < end; i++) {
+        for (size_t j = begin; j < end; j++) {
+            H[i * all + j] += weight * (row[i] * row[j]);
+        }
+    }
+}
+
+/* Adds `factor` times the squares of the three turns of a link after control step p. 3 minus the trace of a
+ * turn by an angle a is 2 - 2 cos(a), at most a^2. */
+static void add_turn_curvature(robot_env *e, int link, double factor, int p, double *H)
+{
+    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, none[3];
+    const size_t n = model_states(e), all = n + (size_t)e->k.controls;
+    const tree_bar bar = state_bar(e);
+    for (int k = 0; k < 3; k++) {
+        clear_bars(e);
+        tree_bar_open(e->k.robot.tree, e->work, &bar);
+        tree_turn_bar(e->work, link, axes[k], none);
+        tree_bar_close(e->k.robot.tree, e->work);
+        pack_bars(e, e->unit + n);
+        add_square(all, 0, n, factor, e->unit + n, H + (size_t)(p + 1) * all * all);
+    }
+}
+
+/* Adds the second derivatives of a term after control step p, by linear_model.h, to those of state p + 1 and
+ * of the controls of step p. */
+static void add_term_curvature(robot_env *e, const task_term *term, double weight, int p, double *H)
+{
+    const size_t n = model_states(e), m = (size_t)e->k.controls, all = n + m;
+    const tree_bar bar = state_bar(e);
+    const int end = (p + 1) * e->k.substeps;
+    double error[TASK_MOST], unit[TASK_MOST] = {0}, *row = e->unit + n;
+    const int count = errors_of(e, term, p, state_q(e, end), state_v(e, end), e->x, error);
+    const double length = norm_of((size_t)count, error, NULL);
+    const double factor = term->norm == TASK_SQUARE ? 2 * weight : length > 0 ? weight / length : 0;
+    for (int k = 0; k < count && term->norm != TASK_SUM; k++) {
+        clear_bars(e);
+        memset(e->x_bar + (size_t)p * m, 0, m * sizeof *e->x_bar);
+        tree_bar_open(e->k.robot.tree, e->work, &bar);
+        unit[k] = 1;
+        errors_bar(e, term, p, unit, &bar, e->x_bar);
+        unit[k] = 0;
+        tree_bar_close(e->k.robot.tree, e->work);
+        pack_bars(e, row);
+        memcpy(row + n, e->x_bar + (size_t)p * m, m * sizeof *row);
+        add_square(all, 0, n, factor, row, H + (size_t)(p + 1) * all * all);
+        add_square(all, n, all, factor, row, H + (size_t)p * all * all);
+    }
+    if (term->what == TASK_TURN) {
+        add_turn_curvature(e, term->link, (term->norm == TASK_SQUARE ? 4 * error[0] : 2) * weight, p, H);
+    }
+}
+
+static void model_curvature(robot_env *e, double *H)
+{
+    for (int p = 0; p < e->k.pieces; p++) {
+        const int end = (p + 1) * e->k.substeps;
+        tree_place(e->k.robot.tree, e->work, state_q(e, end), state_v(e, end));
+        for (int i = 0; i < e->k.terms; i++) {
+            const double weight = weight_of(e, &e->k.term[i], terms_after(e, p), p);
+            if (weight > 0) {
+                add_term_curvature(e, &e->k.term[i], weight, p, H);
+            }
+        }
+    }
+}
+
+static ds_status answer_model(robot_env *e, ds_eval *io, uint64_t which, ds_eval_query *ask)
+{
+    double *out = ask->out;
+    memset(out, 0, ask->bytes);
+    if (which == MODEL_STATE) {
+        const uint64_t key = e->key;
+        const int taken = e->last_taken;
+        e->key = 0; /* without noise */
+        for (e->last_taken = 0; e->last_taken <= e->k.pieces; e->last_taken++, out += model_states(e)) {
+            observe_robot(e, out);
+        }
+        e->key = key;
+        e->last_taken = taken;
+    } else if (which == MODEL_COST_GRADIENT) {
+        model_gradient(e, out);
+    } else if (which == MODEL_COST_HESSIAN) {
+        model_curvature(e, out);
+    } else {
+        model_steps(e, which == MODEL_STATE_JACOBIAN, out);
+        io->cost_steps += model_states(e) * e->kit.cost;
+    }
+    ask->kind = DS_GRAD_NONE;
+    return e->stopped ? DS_STOPPED : DS_OK;
+}
+
+static uint64_t channels_of_robot(const void *self)
+{
+    const robot_env *e = self;
+    const uint64_t joints = ((uint64_t)e->k.pieces + 1) * joints_width(e) <= DS_MAX_ELEMENTS;
+    return joints + (joints > 0 && has_model(e) ? MODEL_CHANNELS : 0);
+}
+
+static void channel_of_robot(const void *self, uint64_t i, ds_channel *out)
+{
+    const robot_env *e = self;
+    if (i > 0) {
+        linear_model_describe_as(i - 1, e->kit.horizon, model_states(e), (uint64_t)e->k.controls, 1, out);
+        return;
+    }
+    out->role = DS_CHANNEL_STATE;
+    out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
+    out->ndim = 2;
+    out->shape[0] = (uint64_t)e->k.pieces + 1;
+    out->shape[1] = joints_width(e);
+    out->name = "joints";
+    out->doc = "At the start and after each control step: positions of all joints in the order of the model, "
+               "then their velocities.";
+}
+
+static ds_status answer_of_robot(void *self, ds_eval *io, ds_eval_query *ask)
+{
+    robot_env *e = self;
+    const tree *t = e->k.robot.tree;
+    double *out = ask->out;
+    if (ask->channel > 0) {
+        return answer_model(e, io, ask->channel - 1, ask);
+    }
+    if (ask->op == DS_QUERY_VALUE) {
+        for (int p = 0; p <= e->k.pieces; p++, out += joints_width(e)) {
+            memcpy(out, state_q(e, p * e->k.substeps), (size_t)t->nq * sizeof *out);
+            memcpy(out + t->nq, state_v(e, p * e->k.substeps), (size_t)t->nv * sizeof *out);
+        }
+        return DS_OK;
+    }
+    io->cost_steps += 2 * e->kit.cost;
+    ask->kind = ask->op == DS_QUERY_JV ? DS_GRAD_FORWARD : DS_GRAD_ADJOINT;
+    return ask->op == DS_QUERY_JV ? forward(e, io->x, ask->v, out) : reverse(e, ask->v, io->x, out);
+}
+
+/* ---- stepwise control ---- */
+
+static ds_status begin_robot(void *self, uint64_t noise_key)
+{
+    robot_env *e = self;
+    set_variables(e, NULL);
+    set_noise(e, noise_key);
+    e->last_taken = 0;
+    e->stopped = 0;
+    e->placed = -1;
+    e->running[0] = 0;
+    return DS_OK;
 }
 
 static double score_state(robot_env *e, int which, int taken)

@@ -45,6 +45,7 @@ typedef struct ilqr {
     uint32_t number[CHANNELS]; /* of the channels */
     double *channel[CHANNELS];
     int has_model, has_feedback;
+    int full; /* second derivatives of the cost are matrices, not diagonals */
     ds_evaluator_lanes lanes;
     uint64_t *lane;
     double *obs, *action, *reward, *ended_loss; /* of the lanes */
@@ -252,7 +253,23 @@ static riccati_model model_of(const ilqr *s)
                            .B = s->channel[CONTROL_JACOBIAN],
                            .c = s->channel[COST_GRADIENT],
                            .H = s->channel[COST_HESSIAN],
+                           .full = s->full,
                            .v = s->v};
+}
+
+/* Converts the second derivatives of step t by its number i. */
+static void convert_curvature(ilqr *s, size_t t, size_t i, double half)
+{
+    const size_t all = s->n + s->m;
+    double *H = s->channel[COST_HESSIAN] + t * all * (s->full ? all : 1);
+    if (!s->full) {
+        H[i] *= half * half;
+        return;
+    }
+    for (size_t j = 0; j < all; j++) {
+        H[i * all + j] *= half;
+        H[j * all + i] *= half;
+    }
 }
 
 /* Converts the derivatives by controls to [-1, 1]. */
@@ -267,7 +284,7 @@ static void convert_model(ilqr *s)
                 B[l * s->m] *= half;
             }
             s->channel[COST_GRADIENT][t * (s->n + s->m) + s->n + a] *= half;
-            s->channel[COST_HESSIAN][t * (s->n + s->m) + s->n + a] *= half * half;
+            convert_curvature(s, t, s->n + a, half);
         }
     }
 }
@@ -300,9 +317,10 @@ static ds_status ilqr_search(void *self)
         if (s->has_model) {
             convert_model(s);
         }
+        const riccati_model model = model_of(s);
+        const double scale = riccati_scale(&model, s->room);
         while (!taken && s->mu <= s->mu_most) {
-            const riccati_model model = model_of(s);
-            if (!riccati_back(&model, s->mu, s->k, s->K, &slope, &bend, s->room)) {
+            if (!riccati_back(&model, s->mu, scale, s->k, s->K, &slope, &bend, s->room)) {
                 raise_mu(s);
                 continue;
             }
@@ -362,16 +380,19 @@ static ds_status find_model(ilqr *s)
     const ds_channel *c[CHANNELS];
     for (int i = 0; i < CHANNELS; i++) {
         c[i] = find_channel(list, names[i], &s->number[i]);
-        if (c[i] == NULL || c[i]->ndim != (i == STATE_JACOBIAN || i == CONTROL_JACOBIAN ? 3 : 2)) {
+        const int matrices = i == STATE_JACOBIAN || i == CONTROL_JACOBIAN;
+        if (c[i] == NULL || (c[i]->ndim != (matrices ? 3 : 2) && !(i == COST_HESSIAN && c[i]->ndim == 3))) {
             return take_gradients(s);
         }
     }
+    s->full = c[COST_HESSIAN]->ndim == 3;
     s->has_model = 1;
     s->T = (size_t)c[CONTROL_JACOBIAN]->shape[0];
     s->n = (size_t)c[CONTROL_JACOBIAN]->shape[1];
     s->m = (size_t)c[CONTROL_JACOBIAN]->shape[2];
     const uint64_t expected[CHANNELS] = {(s->T + 1) * s->n, s->T * s->n * s->n, s->T * s->n * s->m,
-                                         (s->T + 1) * (s->n + s->m), (s->T + 1) * (s->n + s->m)};
+                                         (s->T + 1) * (s->n + s->m),
+                                         (s->T + 1) * (s->n + s->m) * (s->full ? s->n + s->m : 1)};
     for (int i = 0; i < CHANNELS; i++) {
         if (ds_channel_elements(c[i]) != expected[i]) {
             return ds_host_fail(s->kit.host, DS_E_UNSUPPORTED,

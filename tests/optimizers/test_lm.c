@@ -524,9 +524,9 @@ static void test_riccati_is_optimal(void **state)
     assert_true(riccati_room(RN, RM) == sizeof room / sizeof *room);
     for (uint64_t key = 0; key < 50; key++) {
         const quadratic q = random_quadratic(key, 1e-3);
-        const riccati_model o = {RT, RN, RM, q.A, q.B, q.c, q.H, q.v};
+        const riccati_model o = {RT, RN, RM, q.A, q.B, q.c, q.H, 0, q.v};
         double k[ALL], K[ALL * RN], d[ALL], slope, bend;
-        assert_int_equal(riccati_back(&o, 0.0, k, K, &slope, &bend, room), 1);
+        assert_int_equal(riccati_back(&o, 0.0, 0.0, k, K, &slope, &bend, room), 1);
         follow_law(&q, k, K, d);
         const double least = cost_of_changes(&q, d);
         assert_true(least < 0 && fabs(-least - (slope - bend)) < 1e-12 * slope);
@@ -559,9 +559,9 @@ static void test_riccati_bounds(void **state)
     int held = 0;
     for (uint64_t key = 0; key < 200; key++) {
         quadratic q = random_quadratic(key, 3.0);
-        const riccati_model o = {1, RN, RM, q.A, q.B, q.c, q.H, q.v};
+        const riccati_model o = {1, RN, RM, q.A, q.B, q.c, q.H, 0, q.v};
         double k[RM], K[RM * RN], slope, bend, shorter[RM], least = INFINITY, best[RM] = {0};
-        assert_int_equal(riccati_back(&o, 0.0, k, K, &slope, &bend, room), 1);
+        assert_int_equal(riccati_back(&o, 0.0, 0.0, k, K, &slope, &bend, room), 1);
         double Q[RM][RM] = {{0}}, g[RM];
         for (size_t a = 0; a < RM; a++) {
             g[a] = q.c[RN + a];
@@ -607,7 +607,7 @@ static void test_riccati_bounds(void **state)
                 assert_true(K[a * RN + i] == 0.0);
             }
         }
-        assert_int_equal(riccati_back(&o, 10.0, shorter, K, &slope, &bend, room), 1);
+        assert_int_equal(riccati_back(&o, 10.0, 0.0, shorter, K, &slope, &bend, room), 1);
         assert_true(hypot(shorter[0], shorter[1]) <= hypot(k[0], k[1]) * (1 + 1e-9));
         for (size_t i = 0; i < 2 * (RN + RM); i++) {
             q.H[i] = -q.H[i];
@@ -615,12 +615,78 @@ static void test_riccati_bounds(void **state)
         q.c[RN] = 1.0;
         q.c[RN + 1] = 1.0;
         memset(q.v, 0, sizeof q.v);
-        assert_int_equal(riccati_back(&o, 0.0, k, K, &slope, &bend, room), 0);
-        assert_int_equal(riccati_back(&o, 1e3, k, K, &slope, &bend, room), 1);
+        assert_int_equal(riccati_back(&o, 0.0, 0.0, k, K, &slope, &bend, room), 0);
+        assert_int_equal(riccati_back(&o, 1e3, 0.0, k, K, &slope, &bend, room), 1);
     }
     assert_true(held > 50 && held < 350);
 }
 
-RUN_TESTS(test_riccati_is_optimal, test_riccati_bounds, test_rosenbrock, test_linear, test_box,
-          test_damped_bounds, test_failed_steps, test_stands, test_residuals, test_rows, test_basins,
-          test_shared_best)
+/* Matrices of second derivatives: a diagonal gives the same bits; M'HM in the coordinates M^-1 x of the
+ * states gives the same controls. A control without a cost has a scale, and mu in its units makes it solvable. */
+static void test_riccati_matrices(void **state)
+{
+    enum { EACH = RN + RM };
+    static double full[(RT + 1) * EACH * EACH];
+    double room[2 * RN + 3 * RN * RN + 4 * RM + 2 * RM * RM + 2 * RN * RM];
+    for (uint64_t key = 0; key < 20; key++) {
+        quadratic q = random_quadratic(key, 1e-3);
+        const riccati_model thin = {RT, RN, RM, q.A, q.B, q.c, q.H, 0, q.v},
+                            wide = {RT, RN, RM, q.A, q.B, q.c, full, 1, q.v};
+        double k[2][ALL], K[2][ALL * RN], slope[2], bend[2];
+        memset(full, 0, sizeof full);
+        for (size_t i = 0; i < (RT + 1) * EACH; i++) {
+            full[i * EACH + i % EACH] = q.H[i];
+        }
+        assert_int_equal(riccati_back(&thin, 0.0, 0.0, k[0], K[0], &slope[0], &bend[0], room), 1);
+        assert_int_equal(riccati_back(&wide, 0.0, 0.0, k[1], K[1], &slope[1], &bend[1], room), 1);
+        assert_memory_equal(k[0], k[1], sizeof k[0]);
+        assert_memory_equal(K[0], K[1], sizeof K[0]);
+        assert_true(riccati_scale(&thin, room) == 0.0);
+
+        /* x_0 = y_0 + g y_1 in every state */
+        const double g = 0.7;
+        for (size_t t = 0; t <= RT; t++) {
+            double *H = full + t * EACH * EACH, *c = q.c + t * EACH;
+            H[1] = H[EACH] = g * q.H[t * EACH];
+            H[EACH + 1] += g * g * q.H[t * EACH];
+            c[1] += g * c[0];
+        }
+        for (size_t t = 0; t < RT; t++) {
+            double *A = q.A + t * RN * RN, *B = q.B + t * RN * RM;
+            for (size_t i = 0; i < RN; i++) {
+                A[i * RN + 1] += g * A[i * RN];
+            }
+            for (size_t j = 0; j < RN; j++) {
+                A[j] -= g * A[RN + j];
+            }
+            for (size_t a = 0; a < RM; a++) {
+                B[a] -= g * B[RM + a];
+            }
+        }
+        assert_int_equal(riccati_back(&wide, 0.0, 0.0, k[1], K[1], &slope[1], &bend[1], room), 1);
+        assert_near(slope[0], slope[1], 1e-9 * slope[0]);
+        double d[2][ALL];
+        quadratic plain = random_quadratic(key, 1e-3);
+        follow_law(&plain, k[0], K[0], d[0]);
+        follow_law(&q, k[1], K[1], d[1]);
+        for (size_t i = 0; i < ALL; i++) {
+            assert_near(d[0][i], d[1][i], 1e-9);
+        }
+
+        for (size_t t = 0; t < RT; t++) { /* the first control costs nothing and does nothing at last */
+            plain.H[t * EACH + RN] = 0.0;
+        }
+        for (size_t i = 0; i < RN; i++) {
+            plain.B[((RT - 1) * RN + i) * RM] = 0.0;
+        }
+        const riccati_model free_of_cost = {RT, RN, RM, plain.A, plain.B, plain.c, plain.H, 0, plain.v};
+        const double scale = riccati_scale(&free_of_cost, room);
+        assert_true(scale > 0.0);
+        assert_int_equal(riccati_back(&free_of_cost, 0.0, scale, k[0], K[0], &slope[0], &bend[0], room), 0);
+        assert_int_equal(riccati_back(&free_of_cost, 1e-3, scale, k[0], K[0], &slope[0], &bend[0], room), 1);
+    }
+}
+
+RUN_TESTS(test_riccati_is_optimal, test_riccati_bounds, test_riccati_matrices, test_rosenbrock, test_linear,
+          test_box, test_damped_bounds, test_failed_steps, test_stands, test_residuals, test_rows,
+          test_basins, test_shared_best)

@@ -589,19 +589,28 @@ static void random_starts(void **state)
 
 /* The channels of an episode at x, in their order: state, state_jacobian, control_jacobian, cost_gradient,
  * cost_hessian. The rows and columns follow from the number of steps and of states. */
-enum { MODEL = 5 };
+enum { MODEL = 5, MODEL_MOST = 24 };
 
-static void read_model(fake_env *e, const double *x, uint64_t T, uint64_t n, uint64_t m,
+/* `first`: number of channel state; `full`: the second derivatives are matrices, not diagonals. */
+typedef struct model_shape {
+    const char *env, *settings[5];
+    uint64_t n, m; /* numbers of a state, of a control */
+    uint32_t first;
+    int full;
+} model_shape;
+
+static void read_model(fake_env *e, const model_shape *of, const double *x, uint64_t T,
                        double *channel[MODEL])
 {
+    const uint64_t n = of->n, m = of->m;
     const uint64_t elements[MODEL] = {(T + 1) * n, T * n * n, T * n * m, (T + 1) * (n + m),
-                                      (T + 1) * (n + m)};
+                                      (T + 1) * (n + m) * (of->full ? n + m : 1)};
     ds_eval_query query[MODEL], *queries[MODEL];
     for (int i = 0; i < MODEL; i++) {
         channel[i] = calloc(elements[i], sizeof(double));
         assert_non_null(channel[i]);
         query[i] = (ds_eval_query){.op = DS_QUERY_VALUE,
-                                   .channel = (uint32_t)i,
+                                   .channel = of->first + (uint32_t)i,
                                    .out = channel[i],
                                    .bytes = elements[i] * sizeof(double)};
         queries[i] = &query[i];
@@ -611,29 +620,74 @@ static void read_model(fake_env *e, const double *x, uint64_t T, uint64_t n, uin
     assert_int_equal(io.outcome, DS_EVAL_OK);
 }
 
+/* The matrices are symmetric and positive; that of a square of linear residuals is the change of the
+ * gradient; that of the length of residuals bounds the square of its slope. */
+static void has_positive_curvature(const model_shape *of, uint64_t T, double *channel[MODEL])
+{
+    const uint64_t all = of->n + of->m;
+    const int cartpole = strstr(of->env, "cartpole") != NULL;
+    const int square = of->settings[1] != NULL && strcmp(of->settings[1], "loss=state_sq") == 0;
+    int some = 0;
+    for (uint64_t t = 0; t <= T; t++) {
+        const double *H = channel[4] + t * all * all, *c = channel[3] + t * all;
+        double v[MODEL_MOST], bent = 0, along = 0, size = 0;
+        rigid_random(v, all, 100 + t);
+        for (uint64_t i = 0; i < all; i++) {
+            along += c[i] * v[i];
+            for (uint64_t j = 0; j < all; j++) {
+                assert_true(H[i * all + j] == H[j * all + i]);
+                bent += v[i] * H[i * all + j] * v[j];
+                size += fabs(H[i * all + j]);
+            }
+        }
+        some |= size > 0;
+        assert_true(bent >= -1e-12 * size);
+        for (uint64_t i = 0; t == T && square && i < of->n; i++) { /* c = H x, the least state is 0 */
+            double sum = 0;
+            for (uint64_t j = 0; j < of->n; j++) {
+                sum += H[i * all + j] * channel[0][T * of->n + j];
+            }
+            assert_near(sum, c[i], 1e-12 * size);
+        }
+        if (t == T && cartpole && !square) { /* H = J'J / d, c = J' r / d: (c v)^2 <= d v'Hv, d the loss */
+            assert_true(along * along <= 10 * bent);
+        }
+    }
+    assert_true(some);
+}
+
 /* The gradient of the whole episode follows from the model of its steps; the states move by A and B. */
 static void steps_have_linear_models(void **state)
 {
-    static const struct {
-        const char *env, *settings[5];
-        uint64_t n, m; /* numbers of a state, of a control */
-    } models[] = {
-        {"envs/push", {"set=k10"}, 4, 1},
-        {"envs/push_far", {"guess=2"}, 4, 1},
-        {"envs/friction", {NULL}, 4, 1},
-        {"envs/spring_wall", {"set=k100"}, 2, 1},
-        {"envs/roomba", {"robot=bicycle", "guess=1"}, 5, 2},
-        {"envs/pendulum", {"variant=swingup60"}, 2, 1},
-        {"envs/pendulum", {"variant=gym"}, 2, 1},
-        {"envs/pendulum", {"variant=swingup200"}, 2, 1},
-        {"envs/planar_hand", {NULL}, 7, 4},
-        {"envs/planar_hand", {"contact=smooth"}, 7, 4},
-        {"envs/planar_hand", {"contact_grad=smooth"}, 7, 4},
+    static const model_shape models[] = {
+        {"envs/cartpole", {"steps=30"}, 4, 2, 0, 1},
+        {"envs/cartpole", {"links=2", "steps=20", "hold=2", "integrator=rk4"}, 6, 3, 0, 1},
+        {"envs/cartpole", {"variant=nimble", "steps=30"}, 4, 2, 0, 1},
+        {"envs/cartpole", {"links=2", "loss=state_sq", "steps=30"}, 6, 3, 0, 1},
+        {"envs/robot", {NULL}, 4, 1, 1, 1},
+        {"envs/robot", {"examples/robots/arm.ini"}, 14, 7, 1, 1},
+        {"envs/robot", {"examples/robots/pusher.ini"}, 10, 2, 1, 1},
+        {"envs/push", {"set=k10"}, 4, 1, 0, 0},
+        {"envs/push_far", {"guess=2"}, 4, 1, 0, 0},
+        {"envs/friction", {NULL}, 4, 1, 0, 0},
+        {"envs/spring_wall", {"set=k100"}, 2, 1, 0, 0},
+        {"envs/roomba", {"robot=bicycle", "guess=1"}, 5, 2, 0, 0},
+        {"envs/pendulum", {"variant=swingup60"}, 2, 1, 0, 0},
+        {"envs/pendulum", {"variant=gym"}, 2, 1, 0, 0},
+        {"envs/pendulum", {"variant=swingup200"}, 2, 1, 0, 0},
+        {"envs/planar_hand", {NULL}, 7, 4, 0, 0},
+        {"envs/planar_hand", {"contact=smooth"}, 7, 4, 0, 0},
+        {"envs/planar_hand", {"contact_grad=smooth"}, 7, 4, 0, 0},
     };
     for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
         fake_env e;
-        double *channel[MODEL], bar[7] = {0};
-        fake_env_open(&e, models[k].env, models[k].settings, 0, 0);
+        double *channel[MODEL], bar[MODEL_MOST] = {0};
+        char task[600];
+        const char *const from_file[] = {task, NULL};
+        const int is_file = models[k].settings[0] != NULL && strchr(models[k].settings[0], '=') == NULL;
+        snprintf(task, sizeof task, "task=%s/%s", getenv("DS_TOP_SRC") != NULL ? getenv("DS_TOP_SRC") : ".",
+                 is_file ? models[k].settings[0] : "");
+        fake_env_open(&e, models[k].env, is_file ? from_file : models[k].settings, 0, 0);
         const uint64_t n = models[k].n, m = models[k].m, T = e.info.n / m;
         double *x = malloc(2 * e.info.n * sizeof *x), *grad = x + e.info.n;
         assert_non_null(x);
@@ -642,7 +696,7 @@ static void steps_have_linear_models(void **state)
             x[i] = e.x0[i] + 0.1 * (e.upper[i] - e.lower[i]) * x[i];
         }
         fake_eval(&e, x, grad, 0, NULL);
-        read_model(&e, x, T, n, m, channel);
+        read_model(&e, &models[k], x, T, channel);
         double largest = 0;
         for (uint64_t i = 0; i < e.info.n; i++) {
             largest = fmax(largest, fabs(grad[i]));
@@ -650,7 +704,7 @@ static void steps_have_linear_models(void **state)
         assert_true(largest > 0);
         memcpy(bar, channel[3] + T * (n + m), n * sizeof *bar);
         for (uint64_t t = T; t-- > 0;) {
-            double before[7];
+            double before[MODEL_MOST];
             const double *A = channel[1] + t * n * n, *B = channel[2] + t * n * m,
                          *c = channel[3] + t * (n + m);
             for (uint64_t j = 0; j < m; j++) {
@@ -668,14 +722,17 @@ static void steps_have_linear_models(void **state)
             }
             memcpy(bar, before, sizeof before);
         }
-        const int is_quadratic =
-            strcmp(models[k].settings[0] ? models[k].settings[0] : "", "variant=swingup60") != 0;
+        if (models[k].full) {
+            has_positive_curvature(&models[k], T, channel);
+        }
+        const int is_quadratic = !models[k].full && strcmp(models[k].settings[0] ? models[k].settings[0] : "",
+                                                           "variant=swingup60") != 0;
         for (uint64_t i = 0; i < n && is_quadratic; i++) { /* weights of the cost */
             const double weight = channel[4][T * (n + m) + i] / 2, end = channel[0][T * n + i];
             double *moved[MODEL];
             assert_true(weight >= 0);
             x[0] += 1e-4;
-            read_model(&e, x, T, n, m, moved);
+            read_model(&e, &models[k], x, T, moved);
             x[0] -= 1e-4;
             const double change = moved[0][T * n + i] - end;
             assert_near(moved[3][T * (n + m) + i] - channel[3][T * (n + m) + i], 2 * weight * change,

@@ -32,12 +32,18 @@ static pass lay_out(size_t n, size_t m, double *room)
     return p;
 }
 
+/* Second derivative of the cost of step t by numbers i and j of state and control. */
+static double curvature(const riccati_model *o, size_t t, size_t i, size_t j)
+{
+    const size_t all = o->n + o->m;
+    return o->full ? o->H[(t * all + i) * all + j] : i == j ? o->H[t * all + i] : 0.0;
+}
+
 /* Q of step t. */
 static void expand(pass *p, const riccati_model *o, size_t t)
 {
     const size_t n = p->n, m = p->m;
-    const double *A = o->A + t * n * n, *B = o->B + t * n * m, *c = o->c + t * (n + m),
-                 *H = o->H + t * (n + m);
+    const double *A = o->A + t * n * n, *B = o->B + t * n * m, *c = o->c + t * (n + m);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n + m; j++) {
             double sum = 0.0;
@@ -56,7 +62,7 @@ static void expand(pass *p, const riccati_model *o, size_t t)
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
-            double sum = i == j ? H[i] : 0.0;
+            double sum = curvature(o, t, i, j);
             for (size_t l = 0; l < n; l++) {
                 sum += A[l * n + i] * p->SA[l * n + j];
             }
@@ -65,7 +71,7 @@ static void expand(pass *p, const riccati_model *o, size_t t)
     }
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n + m; j++) {
-            double sum = j == n + i ? H[n + i] : 0.0;
+            double sum = curvature(o, t, n + i, j);
             for (size_t l = 0; l < n; l++) {
                 sum += B[l * m + i] * (j < n ? p->SA[l * n + j] : p->SB[l * m + j - n]);
             }
@@ -214,16 +220,47 @@ static void fold(pass *p, const double *d, const double *K)
     }
 }
 
-int riccati_back(const riccati_model *o, double mu, double *k, double *K, double *slope, double *bend,
-                 double *room)
+/* The cost to go of the last state. */
+static pass begin_pass(const riccati_model *o, double *room)
 {
     const size_t n = o->n, m = o->m;
     pass p = lay_out(n, m, room);
-    memset(p.S, 0, n * n * sizeof *p.S);
     for (size_t i = 0; i < n; i++) {
         p.s[i] = o->c[o->T * (n + m) + i];
-        p.S[i * n + i] = o->H[o->T * (n + m) + i];
+        for (size_t j = 0; j < n; j++) {
+            p.S[i * n + j] = curvature(o, o->T, i, j);
+        }
     }
+    return p;
+}
+
+double riccati_scale(const riccati_model *o, double *room)
+{
+    const size_t n = o->n, m = o->m;
+    int is_needed = 0;
+    for (size_t i = 0; i < o->T * m; i++) {
+        is_needed |= !(curvature(o, i / m, n + i % m, n + i % m) > 0.0);
+    }
+    if (!is_needed) {
+        return 0.0;
+    }
+    pass p = begin_pass(o, room);
+    double sum = 0.0;
+    for (size_t t = o->T; t-- > 0;) {
+        expand(&p, o, t);
+        for (size_t i = 0; i < m; i++) {
+            sum += fabs(p.Quu[i * m + i]) / (double)(o->T * m);
+        }
+        memcpy(p.S, p.Qxx, n * n * sizeof *p.S);
+    }
+    return isfinite(sum) ? sum : 0.0;
+}
+
+int riccati_back(const riccati_model *o, double mu, double scale, double *k, double *K, double *slope,
+                 double *bend, double *room)
+{
+    const size_t n = o->n, m = o->m;
+    pass p = begin_pass(o, room);
     *slope = *bend = 0.0;
     for (size_t t = o->T; t-- > 0;) {
         double size = 0.0;
@@ -231,7 +268,7 @@ int riccati_back(const riccati_model *o, double mu, double *k, double *K, double
         for (size_t i = 0; i < m; i++) {
             size += fabs(p.Quu[i * m + i]) / (double)m;
         }
-        if (!bounded_step(&p, o->v + t * m, mu * size)) {
+        if (!bounded_step(&p, o->v + t * m, mu * (scale > 0.0 ? scale : size))) {
             return 0;
         }
         double *const gain = K + t * m * n, *const d = k + t * m;
