@@ -622,7 +622,8 @@ static void test_riccati_bounds(void **state)
 }
 
 /* Matrices of second derivatives: a diagonal gives the same bits; M'HM in the coordinates M^-1 x of the
- * states gives the same controls. A control without a cost has a scale, and mu in its units makes it solvable. */
+ * states gives the same controls. A control without a cost has a scale, and mu in its units makes it
+ * solvable. */
 static void test_riccati_matrices(void **state)
 {
     enum { EACH = RN + RM };
