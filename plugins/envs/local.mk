@@ -166,7 +166,15 @@ env_engine_libs += %D%/engines/physics/cloth/libspringsscene.la
 	%D%/engines/data/libsurface.la
 %C%_engines_physics_mpm_libmpmscene_la_SOURCES = \
 	%D%/engines/physics/mpm/env/setup.c \
-	%D%/engines/physics/mpm/env/setup.h
+	%D%/engines/physics/mpm/env/setup.h \
+	%D%/engines/physics/mpm/env/setup_bodies.c \
+	%D%/engines/physics/mpm/env/setup_bodies.h \
+	%D%/engines/physics/mpm/env/setup_targets.c \
+	%D%/engines/physics/mpm/env/setup_targets.h \
+	%D%/engines/physics/mpm/env/setup_tools.c \
+	%D%/engines/physics/mpm/env/setup_tools.h \
+	%D%/engines/physics/mpm/env/setup_values.c \
+	%D%/engines/physics/mpm/env/setup_values.h
 
 # variant.c is compiled for each float type and instruction set; select.c chooses when the engine starts.
 # Vectors wider than those of the set work too: everything is inlined, no vector is passed between files.
