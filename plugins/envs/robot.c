@@ -29,6 +29,7 @@ static const ds_param *const params[] = {
     DS_HYBRID_PARAMS, NULL};
 
 enum { RUNNING = 1, FINAL = 2 }; /* terms of a control step, terms of the end */
+enum { MOST_KEPT = 1 << 21 };    /* numbers of an episode: more would leave the caches */
 enum { COM_X, COM_Y, COM_Z, ENERGY, FORCE, LOSS };
 
 /* Episodes side by side (motion_lanes.h): number k of the robot in lane i is [k * width + i]. */
@@ -60,6 +61,8 @@ typedef struct robot_env {
     const double *net;  /* parameters of the networks, and where their derivatives are added to */
     double *net_bar;
     double *net_in, *net_out, *net_in_bar, *net_out_bar, *tape;
+    double *kept;    /* of each simulation step: motion_keep(); NULL: too many */
+    int keeps;       /* this episode is kept */
     double *running; /* loss of the control steps up to each one, in stepwise control */
     int64_t bad;     /* first control step with a state that is not finite, or -1 */
     int stopped, last_taken;
@@ -329,6 +332,8 @@ static ds_status allocate_robot(void *self)
         }
     }
     e->placed = -1;
+    const size_t kept = (states - 1) * motion_kept(t, k->rule, k->contact);
+    e->kept = kept > 0 && kept <= MOST_KEPT ? ds_memory_doubles(m, kept) : NULL;
     allocate_lanes(e);
     return DS_OK;
 }
@@ -750,6 +755,13 @@ static int should_stop(robot_env *e)
     return e->stopped;
 }
 
+/* Where simulation step `at` is kept for the adjoint, or NULL. */
+static double *kept_at(const robot_env *e, int at)
+{
+    const size_t each = e->keeps ? motion_kept(e->k.robot.tree, e->k.rule, e->k.contact) : 0;
+    return e->keeps ? e->kept + (size_t)at * each : NULL;
+}
+
 /* Simulates control step p from state p x substeps on; returns whether the states are finite. */
 static int run_piece(robot_env *e, const double *x, int p)
 {
@@ -764,6 +776,7 @@ static int run_piece(robot_env *e, const double *x, int p)
         if (e->kit.hybrid.nets > 0) {
             net_forces(e, state_q(e, from + s), state_v(e, from + s));
         }
+        motion_keep(e->motion, kept_at(e, from + s));
         motion_step(t, e->motion, k->rule, k->step, &in, state_q(e, from + s), state_v(e, from + s),
                     e->q + (size_t)(from + s + 1) * (size_t)t->nq,
                     e->v + (size_t)(from + s + 1) * (size_t)t->nv);
@@ -788,6 +801,7 @@ static void back_piece(robot_env *e, const double *x, int p, double *x_bar)
         if (e->kit.hybrid.nets > 0) {
             net_forces(e, state_q(e, from + s), state_v(e, from + s));
         }
+        motion_keep(e->motion, kept_at(e, from + s));
         motion_adjoint(k->robot.tree, e->motion, k->rule, k->step, &in, state_q(e, from + s),
                        state_v(e, from + s), e->q_bar, e->v_bar, &bar);
         if (e->kit.hybrid.nets > 0) {
@@ -808,6 +822,7 @@ static ds_status simulate_robot(void *self, ds_eval *io)
     set_variables(e, io->x + controls);
     set_noise(e, io->noise_key);
     e->net = io->x + e->kit.n;
+    e->keeps = e->kept != NULL && ((io->want & DS_WANT_GRAD) != 0 || io->queries > 0);
     e->stopped = 0;
     e->bad = -1;
     e->placed = -1;
@@ -1452,6 +1467,7 @@ static ds_status begin_robot(void *self, uint64_t noise_key)
     set_variables(e, NULL);
     set_noise(e, noise_key);
     e->last_taken = 0;
+    e->keeps = 0;
     e->stopped = 0;
     e->placed = -1;
     e->running[0] = 0;

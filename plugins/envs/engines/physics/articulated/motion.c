@@ -16,6 +16,8 @@ struct motion {
     real *u[STAGES], *u_bar[STAGES];         /* rates of the positions: see rates() */
     real *rate, *a_bar, *rate_bar, *q_sum, *v_sum;
     real *q_bar[STAGES], *v_bar[STAGES];
+    real *kept, *own; /* evaluations of a step: of the caller, or NULL; of the Runge-Kutta adjoint */
+    size_t each;      /* numbers of an evaluation */
 };
 
 motion *motion_create(ds_memory *m, const tree *t)
@@ -33,12 +35,24 @@ motion *motion_create(ds_memory *m, const tree *t)
     }
     real **const step[] = {&s->rate, &s->a_bar, &s->rate_bar, &s->q_sum, &s->v_sum, NULL};
     real_memory_each(m, nv, step);
+    s->each = tree_kept(t, TREE_COMPLIANT); /* of Runge-Kutta steps, which have no impulses */
+    s->own = real_memory(m, STAGES * s->each + 1);
     return m->failed ? NULL : s;
 }
 
 tree_work *motion_work(motion *s)
 {
     return s->work;
+}
+
+size_t motion_kept(const tree *t, motion_rule rule, tree_law contact)
+{
+    return (rule == MOTION_EULER ? 1 : STAGES) * tree_kept(t, contact);
+}
+
+void motion_keep(motion *s, real *kept)
+{
+    s->kept = kept;
 }
 
 /* ---- positions ---- */
@@ -240,8 +254,10 @@ static void rates_dot(const tree *t, double c, const double *before, const doubl
 
 static const double ahead[STAGES] = {0, 0.5, 0.5, 1}, weight[STAGES] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
 
-/* The stages of the Runge-Kutta step, and the mean rate of the positions in s->rate. */
-static void run_stages(const tree *t, motion *s, double h, const tree_input *in, const real *q, const real *v)
+/* The stages of the Runge-Kutta step, and the mean rate of the positions in s->rate. The evaluations are
+ * written to `kept`, or with `recalls` read from it; NULL: neither. */
+static void run_stages(const tree *t, motion *s, double h, const tree_input *in, const real *q, const real *v,
+                       real *kept, int recalls)
 {
     size_t nv = (size_t)t->nv;
     memset(s->rate, 0, nv * sizeof *s->rate);
@@ -259,7 +275,15 @@ static void run_stages(const tree *t, motion *s, double h, const tree_input *in,
         for (size_t j = 0; j < nv; j++) {
             s->rate[j] += weight[k] * s->u[k][j];
         }
+        real *at = kept != NULL ? kept + (size_t)k * s->each : NULL;
+        if (recalls && at != NULL) {
+            memcpy(s->a[k], at, nv * sizeof *at); /* the first of them */
+            continue;
+        }
         tree_forward(t, s->work, s->q[k], s->v[k], in, s->a[k]);
+        if (at != NULL) {
+            tree_keep(t, s->work, at);
+        }
     }
 }
 
@@ -271,13 +295,16 @@ void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tre
     at.implicit = rule == MOTION_EULER ? h : 0;
     if (rule == MOTION_EULER) {
         tree_forward(t, s->work, q, v, &at, s->a[0]);
+        if (s->kept != NULL) {
+            tree_keep(t, s->work, s->kept);
+        }
         for (size_t j = 0; j < nv; j++) {
             v_next[j] = v[j] + h * s->a[0][j];
         }
         motion_move(t, q, h, v_next, q_next);
         return;
     }
-    run_stages(t, s, h, &at, q, v);
+    run_stages(t, s, h, &at, q, v, s->kept, 0);
     for (size_t j = 0; j < nv; j++) {
         real a = REAL(0);
         for (int k = 0; k < STAGES; k++) {
@@ -292,7 +319,12 @@ static void euler_adjoint(const tree *t, motion *s, double h, const tree_input *
                           const real *v, real *q_bar, real *v_bar, const tree_bar *bar)
 {
     size_t nv = (size_t)t->nv;
-    tree_forward(t, s->work, q, v, in, s->a[0]);
+    if (s->kept != NULL) {
+        tree_recall(t, s->work, q, v, in, s->kept);
+        memcpy(s->a[0], s->kept, nv * sizeof *s->kept);
+    } else {
+        tree_forward(t, s->work, q, v, in, s->a[0]);
+    }
     for (size_t j = 0; j < nv; j++) {
         s->rate[j] = v[j] + h * s->a[0][j];
         s->q_sum[j] = REAL(0);
@@ -311,7 +343,8 @@ static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in
                         const real *v, real *q_bar, real *v_bar, const tree_bar *bar)
 {
     size_t nv = (size_t)t->nv, bytes = nv * sizeof *q_bar;
-    run_stages(t, s, h, in, q, v);
+    real *kept = s->kept != NULL ? s->kept : s->each > 0 ? s->own : NULL;
+    run_stages(t, s, h, in, q, v, kept, s->kept != NULL);
     memset(s->q_sum, 0, bytes);
     memset(s->rate_bar, 0, bytes);
     move_bar(t, h, s->rate, q_bar, s->q_sum, s->rate_bar);
@@ -329,7 +362,11 @@ static void rk4_adjoint(const tree *t, motion *s, double h, const tree_input *in
         double c = h * ahead[k];
         rates_bar(t, c, k ? s->u[k - 1] : NULL, s->v[k], s->u_bar[k], s->v_bar[k],
                   k ? s->u_bar[k - 1] : NULL);
-        tree_forward(t, s->work, s->q[k], s->v[k], in, NULL);
+        if (kept != NULL) {
+            tree_recall(t, s->work, s->q[k], s->v[k], in, kept + (size_t)k * s->each);
+        } else {
+            tree_forward(t, s->work, s->q[k], s->v[k], in, NULL);
+        }
         for (size_t j = 0; j < nv; j++) {
             s->a_bar[j] = h * weight[k] * v_bar[j] + s->rate_bar[j];
         }
@@ -378,7 +415,7 @@ void motion_tangent(const tree *t, motion *s, motion_rule rule, double h, const 
         move_dot(t, h, s->rate, dot->q, dot->v, dot->q);
         return;
     }
-    run_stages(t, s, h, &at, q, v);
+    run_stages(t, s, h, &at, q, v, NULL, 0);
     memset(s->rate_bar, 0, nv * sizeof *s->rate_bar);
     memset(s->v_sum, 0, nv * sizeof *s->v_sum);
     for (int k = 0; k < STAGES; k++) {

@@ -17,6 +17,11 @@ typedef struct motion motion;
 motion *motion_create(ds_memory *m, const tree *t);
 tree_work *motion_work(motion *s);
 
+/* Numbers that the adjoint of a step can take from the step instead of computing them again; 0: none. */
+size_t motion_kept(const tree *t, motion_rule rule, tree_law contact);
+/* From now on steps write these numbers to `kept` and the adjoint reads them; NULL: neither. */
+void motion_keep(motion *s, real *kept);
+
 /* q[nq], v[nv] after a step of `h` seconds from q, v. `in` is constant in the step; its `implicit` is
  * ignored. */
 void motion_step(const tree *t, motion *s, motion_rule rule, double h, const tree_input *in, const real *q,

@@ -261,6 +261,12 @@ typedef struct tree_bar {
 
 /* a[nv] = forward dynamics (ABA). Keeps what the functions below need. */
 void tree_forward(const tree *t, tree_work *w, const real *q, const real *v, const tree_input *in, real *a);
+/* An evaluation without impulses and couplings can be kept and recalled, for tree_adjoint(): the count of its
+ * numbers, or 0 where it cannot. tree_recall() has the arguments of tree_forward(). */
+size_t tree_kept(const tree *t, tree_law contact);
+void tree_keep(const tree *t, const tree_work *w, real *kept);
+void tree_recall(const tree *t, tree_work *w, const real *q, const real *v, const tree_input *in,
+                 const real *kept);
 /* Adds the derivatives of a_bar a to `bar`, for the arguments of the last tree_forward(). */
 void tree_adjoint(const tree *t, tree_work *w, const real *a_bar, const tree_bar *bar);
 /* a_dot[nv] along the direction `dot` (its pointers may be NULL, for 0). */

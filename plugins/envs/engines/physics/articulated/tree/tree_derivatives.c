@@ -178,7 +178,9 @@ void tree_adjoint(const tree *t, tree_work *w, const real *a_bar, const tree_bar
     }
 #endif
     for (int i = 0; i < t->links; i++) {
-        inertial_bar(t, w, i);
+        if (!w->kind[i].grounded) { /* others have no power */
+            inertial_bar(t, w, i);
+        }
     }
 #ifdef LANES_ISA
     if (w->in.contact == TREE_COMPLIANT) {

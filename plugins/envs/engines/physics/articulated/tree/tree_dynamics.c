@@ -83,30 +83,40 @@ static void accelerate(const tree *t, tree_work *w, int first)
     }
 }
 
+/* Finds contacts and adds the forces of the compliant law to the links. */
+static void touch_links(const tree *t, tree_work *w)
+{
+    w->touching = 0;
+    for (int i = 0; i < t->links; i++) {
+        memset(w->limb[i].f, 0, sizeof w->limb[i].f);
+    }
+#ifdef LANES_ISA
+    if (w->in.contact == TREE_COMPLIANT) {
+        tree_lanes_contact(t, w);
+    }
+#else
+    if (w->in.contact != TREE_NO_CONTACT) {
+        tree_touch_find(t, w);
+    }
+    if (w->in.contact == TREE_COMPLIANT) {
+        tree_compliant(t, w);
+    }
+#endif
+}
+
 void tree_forward(const tree *t, tree_work *w, const real *q, const real *v, const tree_input *in, real *a)
 {
     w->in = *in;
     w->singular = -1;
-    w->touching = 0;
     tree_place(t, w, q, v);
     for (int i = 0; i < t->links; i++) {
         limb *b = &w->limb[i];
-        memset(b->f, 0, sizeof b->f);
         cross_motion(b->v, b->s, b->drift);
-        tree_rigid_matrix(b, b->A);
+        if (!w->kind[i].grounded) {
+            tree_rigid_matrix(b, b->A);
+        }
     }
-#ifdef LANES_ISA
-    if (in->contact == TREE_COMPLIANT) {
-        tree_lanes_contact(t, w);
-    }
-#else
-    if (in->contact != TREE_NO_CONTACT) {
-        tree_touch_find(t, w);
-    }
-    if (in->contact == TREE_COMPLIANT) {
-        tree_compliant(t, w);
-    }
-#endif
+    touch_links(t, w);
     joint_forces(t, w);
     accelerate(t, w, 1);
 #ifndef LANES_ISA
@@ -118,6 +128,60 @@ void tree_forward(const tree *t, tree_work *w, const real *q, const real *v, con
     if (a) {
         memcpy(a, w->a, (size_t)t->nv * sizeof *a);
     }
+}
+
+/* ---- evaluations that are kept ---- */
+
+size_t tree_kept(const tree *t, tree_law contact)
+{
+    size_t sum = (size_t)t->nv;
+    for (int i = 0; i < t->links; i++) {
+        sum += LIMB_KEPT + (size_t)(numbers_of_factor(&t->link[i]) + 12 * t->link[i].nv);
+    }
+    return contact == TREE_COMPLEMENTARITY || t->couplings > 0 ? 0 : sum;
+}
+
+void tree_keep(const tree *t, const tree_work *w, real *kept)
+{
+    memcpy(kept, w->a, (size_t)t->nv * sizeof *kept);
+    kept += t->nv;
+    for (int i = 0; i < t->links; i++) {
+        const limb *b = &w->limb[i];
+        const int factor = numbers_of_factor(&t->link[i]), columns = 6 * t->link[i].nv;
+        memcpy(kept, b, LIMB_KEPT * sizeof *kept);
+        kept += LIMB_KEPT;
+        memcpy(kept, b->D, (size_t)factor * sizeof *kept);
+        kept += factor;
+        memcpy(kept, b->S, (size_t)columns * sizeof *kept);
+        kept += columns;
+        memcpy(kept, b->U, (size_t)columns * sizeof *kept);
+        kept += columns;
+    }
+}
+
+void tree_recall(const tree *t, tree_work *w, const real *q, const real *v, const tree_input *in,
+                 const real *kept)
+{
+    w->in = *in;
+    tree_refer(t, w, q, v);
+    for (int j = 0; j < t->nv; j++) {
+        w->target[j] = in->target ? in->target[j] : REAL(0);
+    }
+    memcpy(w->a, kept, (size_t)t->nv * sizeof *kept);
+    kept += t->nv;
+    for (int i = 0; i < t->links; i++) {
+        limb *b = &w->limb[i];
+        const int factor = numbers_of_factor(&t->link[i]), columns = 6 * t->link[i].nv;
+        memcpy(b, kept, LIMB_KEPT * sizeof *kept);
+        kept += LIMB_KEPT;
+        memcpy(b->D, kept, (size_t)factor * sizeof *kept);
+        kept += factor;
+        memcpy(b->S, kept, (size_t)columns * sizeof *kept);
+        kept += columns;
+        memcpy(b->U, kept, (size_t)columns * sizeof *kept);
+        kept += columns;
+    }
+    touch_links(t, w);
 }
 
 #ifndef LANES_ISA

@@ -5,6 +5,23 @@
 
 /* ---- room ---- */
 
+static link_kind kind_of(const tree_link *l, const link_kind *kinds)
+{
+    link_kind k = {.grounded = l->kind == TREE_FIXED && (l->parent < 0 || kinds[l->parent].grounded),
+                   .straight = 1,
+                   .diagonal = 1,
+                   .along = -1};
+    for (int i = 0; i < 9; i++) {
+        k.straight = k.straight && l->rotation[i] == (i % 4 == 0);
+        k.diagonal = k.diagonal && (i % 4 == 0 || l->inertia[i] == 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        k.along =
+            fabs(l->axis[i]) == 1 && l->axis[(i + 1) % 3] == 0 && l->axis[(i + 2) % 3] == 0 ? i : k.along;
+    }
+    return k;
+}
+
 tree_work *tree_work_create(ds_memory *m, const tree *t)
 {
     tree_work *w = (tree_work *)(void *)real_memory(m, sizeof *w / sizeof(real) + 1);
@@ -12,6 +29,10 @@ tree_work *tree_work_create(ds_memory *m, const tree *t)
         return NULL;
     }
     w->limb = (limb *)(void *)real_memory(m, ((size_t)t->links + 1) * sizeof *w->limb / sizeof(real));
+    w->kind = ds_memory_take(m, (size_t)t->links + 1, sizeof *w->kind);
+    for (int i = 0; w->kind != NULL && i < t->links; i++) {
+        w->kind[i] = kind_of(&t->link[i], w->kind);
+    }
     w->middle = (real(*)[3])(void *)real_memory(m, 3 * ((size_t)t->shapes + 1));
     w->reach = ds_memory_doubles(m, (size_t)t->shapes + 1);
     for (int k = 0; w->reach != NULL && k < t->contacts; k++) {
@@ -50,6 +71,20 @@ static void turn_about(const real T[9], const double axis[3], real angle, real R
     mat3_mul(T, m, R);
 }
 
+/* The same about axis k, or against it where `way` is -1. */
+static void turn_along(const real T[9], int k, double way, real angle, real R[9])
+{
+    const int u = (k + 1) % 3, v = (k + 2) % 3;
+    real s, c;
+    real_sincos(angle, &s, &c);
+    s *= way;
+    for (int i = 0; i < 9; i += 3) {
+        R[i + k] = T[i + k];
+        R[i + u] = c * T[i + u] + s * T[i + v];
+        R[i + v] = c * T[i + v] - s * T[i + u];
+    }
+}
+
 static void turning_columns(limb *b, real *S)
 {
     for (int k = 0; k < 3; k++) {
@@ -63,6 +98,7 @@ static void turning_columns(limb *b, real *S)
 static void pose_of(const tree *t, const tree_work *w, int i, const real *q)
 {
     const tree_link *l = &t->link[i];
+    const link_kind *kind = &w->kind[i];
     const limb *up = l->parent < 0 ? NULL : &w->limb[l->parent];
     limb *b = &w->limb[i];
     real at[3], T[9], axis[3];
@@ -83,7 +119,11 @@ static void pose_of(const tree *t, const tree_work *w, int i, const real *q)
         for (int k = 0; k < 3; k++) {
             b->x[k] = up->x[k] + length * at[k];
         }
-        mul_fixed(up->R, l->rotation, T);
+        if (kind->straight) {
+            memcpy(T, up->R, sizeof T);
+        } else {
+            mul_fixed(up->R, l->rotation, T);
+        }
     } else {
         for (int k = 0; k < 3; k++) {
             b->x[k] = l->offset[k] - w->ref[k];
@@ -92,14 +132,23 @@ static void pose_of(const tree *t, const tree_work *w, int i, const real *q)
             T[k] = REAL(l->rotation[k]);
         }
     }
-    if (l->kind == TREE_REVOLUTE) {
-        turn_about(T, l->axis, q[0] - l->zero, b->R);
+    if (kind->along >= 0) {
+        for (int k = 0; k < 3; k++) {
+            axis[k] = l->axis[kind->along] * T[3 * k + kind->along];
+        }
+    } else {
         apply_fixed(T, l->axis, axis);
+    }
+    if (l->kind == TREE_REVOLUTE) {
+        if (kind->along >= 0) {
+            turn_along(T, kind->along, l->axis[kind->along], q[0] - l->zero, b->R);
+        } else {
+            turn_about(T, l->axis, q[0] - l->zero, b->R);
+        }
         memcpy(b->S, axis, sizeof axis);
         vec3_cross(b->x, axis, b->S + 3);
     } else if (l->kind == TREE_PRISMATIC) {
         memcpy(b->R, T, sizeof T);
-        apply_fixed(T, l->axis, axis);
         vec3_add_scaled(b->x, q[0] - l->zero, axis);
         memset(b->S, 0, 3 * sizeof *b->S);
         memcpy(b->S + 3, axis, sizeof axis);
@@ -125,7 +174,13 @@ static void inertia_of(const tree *t, const tree_work *w, int i)
         b->h[k] = m * b->c[k];
     }
     b->m = m;
-    mul_fixed(b->R, l->inertia, T);
+    if (w->kind[i].diagonal) {
+        for (int k = 0; k < 9; k++) {
+            T[k] = b->R[k] * l->inertia[4 * (k % 3)];
+        }
+    } else {
+        mul_fixed(b->R, l->inertia, T);
+    }
     const real *R = b->R, *c = b->c, *h = b->h;
     real cc = vec3_dot(c, h);
     b->I[0] = factor * (T[0] * R[0] + T[1] * R[1] + T[2] * R[2]) + cc - h[0] * c[0];
@@ -152,7 +207,7 @@ static void velocity_of(const tree *t, const tree_work *w, int i, const real *v)
     add6(b->v, REAL(1), b->s);
 }
 
-void tree_place(const tree *t, tree_work *w, const real *q, const real *v)
+void tree_refer(const tree *t, tree_work *w, const real *q, const real *v)
 {
     memset(w->ref, 0, sizeof w->ref);
     if (t->links > 0 && t->link[0].kind == TREE_FREE) {
@@ -164,6 +219,11 @@ void tree_place(const tree *t, tree_work *w, const real *q, const real *v)
     } else {
         memset(w->v, 0, (size_t)t->nv * sizeof *w->v);
     }
+}
+
+void tree_place(const tree *t, tree_work *w, const real *q, const real *v)
+{
+    tree_refer(t, w, q, v);
     for (int i = 0; i < t->links; i++) {
         pose_of(t, w, i, q);
         inertia_of(t, w, i);
@@ -400,7 +460,7 @@ void tree_articulate(const tree *t, tree_work *w, int i)
     if (n == 1) {
         b->D[0] = 1.0 / b->D[0];
     }
-    if (l->parent < 0) {
+    if (l->parent < 0 || w->kind[l->parent].grounded) {
         return;
     }
     real *A = w->limb[l->parent].A;
@@ -438,7 +498,7 @@ void tree_pass_bias(const tree *t, tree_work *w, int i, const real *tau, const r
         u[l->v + k] = tau[l->v + k] - dot6(b->S + 6 * k, b->p);
         x[k] = u[l->v + k];
     }
-    if (l->parent < 0) {
+    if (l->parent < 0 || w->kind[l->parent].grounded) {
         return;
     }
     real *p = w->limb[l->parent].p;

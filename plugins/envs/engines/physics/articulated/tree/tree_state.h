@@ -68,16 +68,16 @@ static inline void velocity_at(const real v[6], const real x[3], real out[3])
 /* ---- the state of an evaluation ---- */
 
 typedef struct limb {
-    real R[9], x[3];           /* pose: axes in the world, origin against the point of reference */
-    real m, c[3], h[3], I[6];  /* mass, its centre, m c, inertia about the reference: xx yy zz xy xz yz */
-    real v[6], s[6], drift[6]; /* velocity; its part by columns fixed in the link; v x s */
-    real f[6];                 /* force of contacts */
-    real A[36], p[6];          /* articulated inertia, bias force */
-    real D[36];                /* Cholesky factor of S' A S, for one joint velocity its inverse */
-    real a[6], d[6];           /* acceleration minus gravity; velocity under the rates of the adjoint */
-    real e[6];                 /* velocity after the step */
+    real R[9], x[3];          /* pose: axes in the world, origin against the point of reference */
+    real m, c[3], h[3], I[6]; /* mass, its centre, m c, inertia about the reference: xx yy zz xy xz yz */
+    real v[6], s[6];          /* velocity; its part by columns fixed in the link */
+    real a[6];                /* acceleration minus gravity */
+    real D[36];               /* Cholesky factor of S' A S, for one joint velocity its inverse */
+    real S[36], U[36];        /* columns of the joint, one after the other; A S */
+    real drift[6], f[6];      /* v x s; force of contacts */
+    real A[36], p[6];         /* articulated inertia, bias force */
+    real d[6], e[6];          /* velocity under the rates of the adjoint; velocity after the step */
     real fb[6], ab[6], vb[6], eb[6], pose[6]; /* adjoints of d, a, v, of e by accelerations; by the pose */
-    real S[36], U[36];                        /* columns of the joint, one after the other; A S */
 } limb;
 
 enum { TREE_MOST_TOUCHES = 2000, TREE_MOST_PRESSED = 64 }; /* at once, and with impulses */
@@ -110,8 +110,17 @@ typedef struct touch {
     double depth_dot, n_dot[3], x_dot[3], D_dot[3][3]; /* along the direction of a tangent */
 } touch;
 
+/* What shortens the equations of a link. */
+typedef struct link_kind {
+    int grounded; /* the link does not move */
+    int straight; /* its rotation is the identity */
+    int diagonal; /* its inertia is */
+    int along;    /* its axis is plus or minus this one of the frame; -1: another one */
+} link_kind;
+
 struct tree_work {
     limb *limb;
+    link_kind *kind;
     real ref[3];
     real *q, *v, *a, *tau; /* arguments and accelerations of the last evaluation */
     real *w, *rate, *target, *effective;
@@ -267,8 +276,20 @@ static inline double number_dot(const tree_bar *dot, int k)
 }
 #endif
 
+/* ---- what the adjoint needs of an evaluation ---- */
+
+enum { LIMB_KEPT = 43 }; /* numbers of a limb before D */
+
+/* Numbers of D that are in use. */
+static inline int numbers_of_factor(const tree_link *l)
+{
+    return l->nv == 1 ? 1 : 6 * l->nv;
+}
+
 /* ---- functions ---- */
 
+/* Sets w->q and v, and the point of reference. */
+void tree_refer(const tree *t, tree_work *w, const real *q, const real *v);
 /* A point of a link against the point of reference. */
 void tree_point_of(const tree *t, const tree_work *w, int link, const double at[3], real x[3]);
 /* Adds the derivative by the lengths of a link for the derivative x_bar by a point of it. number_bar may be
