@@ -306,6 +306,7 @@ envplugin_LTLIBRARIES += %D%/assembly.la %D%/chopsticks.la %D%/move.la %D%/pinch
 %C%_realtosim_la_LDFLAGS = $(plugin_link)
 %C%_realtosim_la_LIBADD = %D%/engines/physics/cloth/libcloth.la %D%/engines/physics/cloth/libliftenv.la %D%/engines/data/librecording.la
 %C%_smoke_la_SOURCES = %D%/gradsim/smoke.c
+%C%_robot_la_SOURCES = %D%/robot.c %D%/robot/robot_controls.c %D%/robot/robot_env.h %D%/robot/robot_lanes.c %D%/robot/robot_loss.c
 %C%_robot_la_LDFLAGS = $(plugin_link)
 %C%_robot_la_LIBADD = %D%/engines/physics/articulated/libarticulated.la %D%/engines/kit/libkit.la
 %C%_smoke_la_LDFLAGS = $(plugin_link)

@@ -4,15 +4,12 @@
  *
  * Variables: the controls of the first control step, of the second one, ..., unless a file gives them, then
  * the numbers of [variables]. A control in [-1, 1] is mapped to its bounds. Robots have z up, scenes y. */
+#include "envs/robot/robot_env.h"
+
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
-#include "engines/kit/bundled.h"
-#include "engines/kit/decision.h"
-#include "engines/kit/lanes.h"
 #include "engines/kit/linear_model.h"
 #include "engines/kit/norm.h"
-#include "engines/physics/articulated/motion_lanes.h"
-#include "engines/physics/articulated/task.h"
 
 #include <diffsim/helper/random.h>
 
@@ -28,73 +25,7 @@ static const ds_param *const params[] = {
             .flags = DS_PARAM_SHAPE),
     DS_HYBRID_PARAMS, NULL};
 
-enum { RUNNING = 1, FINAL = 2 }; /* terms of a control step, terms of the end */
-enum { MOST_KEPT = 1 << 21 };    /* numbers of an episode: more would leave the caches */
 enum { COM_X, COM_Y, COM_Z, ENERGY, FORCE, LOSS };
-
-/* Episodes side by side (motion_lanes.h): number k of the robot in lane i is [k * width + i]. */
-typedef struct robot_lanes {
-    const motion_lanes *kernel; /* NULL: episodes are simulated one by one */
-    void *room;
-    double *q, *v;                 /* states after every simulation step, and the start */
-    double *last_q[2], *last_v[2]; /* the last two of them, where no gradient is wanted */
-    double *u;                     /* controls with their noise */
-    double *number[LANES_MOST];    /* of the model in each lane, without gaps */
-    double *tau, *target, *tau_bar, *target_bar, *number_bar, *q_bar, *v_bar, *x_bar;
-    int bad[LANES_MOST]; /* the episode in this lane diverged */
-} robot_lanes;
-
-typedef struct robot_env {
-    ds_env_kit kit; /* first */
-    task k;
-    motion *motion;
-    tree_work *work;
-    double *q, *v;       /* states after every simulation step, and the start */
-    double *number;      /* of the model without variables */
-    double (*weight)[4]; /* for each simulation step of a control step: of the controls p - 1 .. p + 2 */
-    double *rest_target; /* of joints whose controller has no variable */
-    double *tau, *target, *tau_bar, *target_bar, *number_bar, *q_bar, *v_bar;
-    double *x, *x_bar;  /* controls of an episode */
-    int joints, *joint; /* links with one position */
-    double *shake;      /* noise of the controls */
-    uint64_t key;       /* of the noise of the episode */
-    const double *net;  /* parameters of the networks, and where their derivatives are added to */
-    double *net_bar;
-    double *net_in, *net_out, *net_in_bar, *net_out_bar, *tape;
-    double *kept;    /* of each simulation step: motion_keep(); NULL: too many */
-    int keeps;       /* this episode is kept */
-    double *running; /* loss of the control steps up to each one, in stepwise control */
-    int64_t bad;     /* first control step with a state that is not finite, or -1 */
-    int stopped, last_taken;
-    char (*names)[TREE_NAME + 16]; /* of the bodies of the scene */
-    int *drawn;                    /* shapes of the bodies */
-    uint64_t first_target;
-    robot_lanes lanes;
-    int placed;              /* state of the last tree_place() for the scene */
-    double *seen_q, *seen_v; /* of a lane */
-    double *unit;            /* zeros of a state; then a row of a state and controls */
-} robot_env;
-
-static const double *state_q(const robot_env *e, int step)
-{
-    return e->q + (size_t)step * (size_t)e->k.robot.tree->nq;
-}
-
-static const double *state_v(const robot_env *e, int step)
-{
-    return e->v + (size_t)step * (size_t)e->k.robot.tree->nv;
-}
-
-static size_t numbers_of_controls(const robot_env *e)
-{
-    return (size_t)e->k.pieces * (size_t)e->k.controls;
-}
-
-/* Controls that are variables. */
-static size_t decided(const robot_env *e)
-{
-    return e->k.known != NULL ? 0 : numbers_of_controls(e);
-}
 
 /* ---- set-up ---- */
 
@@ -229,58 +160,6 @@ static void net_forces_dot(robot_env *e, const double *net_dot)
     }
 }
 
-/* Whether episodes of this task can be simulated side by side: impulses are not, as their sets of contacts
- * differ, nor networks. Their states take room. */
-static int fits_lanes(const robot_env *e, uint64_t width)
-{
-    const uint64_t most = (uint64_t)64 << 20;
-    const tree *t = e->k.robot.tree;
-    const uint64_t states = (uint64_t)e->k.pieces * (uint64_t)e->k.substeps + 1;
-    return e->k.contact != TREE_COMPLEMENTARITY && e->kit.hybrid.nets == 0 && width <= LANES_MOST &&
-           states * (uint64_t)(t->nq + t->nv) * width * sizeof(double) <= most;
-}
-
-static void allocate_lanes(robot_env *e)
-{
-    robot_lanes *a = &e->lanes;
-    const motion_lanes *kernel = motion_lanes_find();
-    const tree *t = e->k.robot.tree;
-    ds_memory *m = &e->kit.memory;
-    e->kit.max_rows = 1;
-    if (!fits_lanes(e, kernel->width)) {
-        return;
-    }
-    const size_t states = (size_t)e->k.pieces * (size_t)e->k.substeps + 1, nv = (size_t)t->nv + 1;
-    const size_t controls = numbers_of_controls(e) + 1;
-    const struct {
-        double **to;
-        size_t count;
-    } rooms[] = {{&a->q, states * (size_t)t->nq + 1},
-                 {&a->v, states * nv},
-                 {&a->last_q[0], (size_t)t->nq + 1},
-                 {&a->last_q[1], (size_t)t->nq + 1},
-                 {&a->last_v[0], nv},
-                 {&a->last_v[1], nv},
-                 {&a->u, controls},
-                 {&a->x_bar, controls},
-                 {&a->tau, nv},
-                 {&a->target, nv},
-                 {&a->tau_bar, nv},
-                 {&a->target_bar, nv},
-                 {&a->q_bar, nv},
-                 {&a->v_bar, nv},
-                 {&a->number_bar, (size_t)t->numbers + 1}};
-    for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) {
-        *rooms[k].to = lanes_memory(m, rooms[k].count, kernel->width);
-    }
-    for (uint64_t lane = 0; lane < kernel->width; lane++) {
-        a->number[lane] = ds_memory_doubles(m, (size_t)t->numbers + 1);
-    }
-    a->room = kernel->create(m, t);
-    a->kernel = kernel;
-    e->kit.max_rows = 0;
-}
-
 static ds_status allocate_robot(void *self)
 {
     robot_env *e = self;
@@ -334,7 +213,7 @@ static ds_status allocate_robot(void *self)
     e->placed = -1;
     const size_t kept = (states - 1) * motion_kept(t, k->rule, k->contact);
     e->kept = kept > 0 && kept <= MOST_KEPT ? ds_memory_doubles(m, kept) : NULL;
-    allocate_lanes(e);
+    robot_lanes_allocate(e);
     return DS_OK;
 }
 
@@ -365,147 +244,6 @@ static void name_variable(const void *self, uint64_t i, ds_env_variable *out)
         ds_env_variable_put(out->name, "%.50s", e->k.variable[i - controls].name);
         ds_env_variable_put(out->unit, "%s", e->k.variable[i - controls].log ? "log10" : "");
     }
-}
-
-/* ---- controls and numbers ---- */
-
-static int neighbour(const robot_env *e, int piece, int k)
-{
-    int p = piece + k - 1;
-    return p < 0 ? 0 : p >= e->k.pieces ? e->k.pieces - 1 : p;
-}
-
-/* Forces and targets in simulation step s of a control step, for the controls x of all control steps. */
-static void inputs_at(robot_env *e, const double *x, int piece, int s)
-{
-    const task *k = &e->k;
-    const tree *t = k->robot.tree;
-    memset(e->tau, 0, (size_t)t->nv * sizeof *e->tau);
-    memcpy(e->target, e->rest_target, (size_t)t->nv * sizeof *e->target);
-    for (int c = 0; c < k->controls; c++) {
-        const task_control *a = &k->control[c];
-        double y = 0;
-        for (int i = 0; i < 4; i++) {
-            if (e->weight[s][i] > 0) {
-                int at = neighbour(e, piece, i) * k->controls + c;
-                y += e->weight[s][i] * (x[at] + e->shake[at]);
-            }
-        }
-        double u = a->lower + 0.5 * (y + 1) * (a->upper - a->lower);
-        (a->position ? e->target : e->tau)[t->link[a->link].v] += a->gear * u;
-    }
-}
-
-/* Adds the derivatives by the controls and clears the ones by the inputs. */
-static void inputs_bar(robot_env *e, int piece, int s, double *x_bar)
-{
-    const task *k = &e->k;
-    const tree *t = k->robot.tree;
-    for (int c = 0; c < k->controls; c++) {
-        const task_control *a = &k->control[c];
-        double y_bar = (a->position ? e->target_bar : e->tau_bar)[t->link[a->link].v] * a->gear * 0.5 *
-                       (a->upper - a->lower);
-        for (int i = 0; i < 4; i++) {
-            if (e->weight[s][i] > 0) {
-                x_bar[neighbour(e, piece, i) * k->controls + c] += e->weight[s][i] * y_bar;
-            }
-        }
-    }
-    memset(e->tau_bar, 0, (size_t)t->nv * sizeof *e->tau_bar);
-    memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
-}
-
-/* The change of the inputs along the change x_dot of the controls. */
-static void inputs_dot(robot_env *e, int piece, int s, const double *x_dot)
-{
-    const task *k = &e->k;
-    const tree *t = k->robot.tree;
-    memset(e->tau_bar, 0, (size_t)t->nv * sizeof *e->tau_bar);
-    memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
-    for (int c = 0; c < k->controls; c++) {
-        const task_control *a = &k->control[c];
-        double y = 0;
-        for (int i = 0; i < 4; i++) {
-            y += e->weight[s][i] * x_dot[neighbour(e, piece, i) * k->controls + c];
-        }
-        (a->position ? e->target_bar : e->tau_bar)[t->link[a->link].v] +=
-            a->gear * 0.5 * y * (a->upper - a->lower);
-    }
-}
-
-/* The numbers of the model and the start for these values of the variables. */
-static void set_variables(robot_env *e, const double *x)
-{
-    const task *k = &e->k;
-    tree *t = k->robot.tree;
-    memcpy(t->number, e->number, (size_t)t->numbers * sizeof *e->number);
-    memcpy(e->q, k->q, (size_t)t->nq * sizeof *e->q);
-    memcpy(e->v, k->v, (size_t)t->nv * sizeof *e->v);
-    for (int i = 0; i < k->variables; i++) {
-        const task_variable *y = &k->variable[i];
-        double value = y->log ? exp(decision_ln10 * x[i]) : x[i];
-        *(y->number >= 0 ? &t->number[y->number] : y->q >= 0 ? &e->q[y->q] : &e->v[y->v]) = value;
-    }
-    tree_couple(t, e->q, e->v);
-}
-
-/* Noise of an episode with this key, after set_variables(); key 0: none. */
-static void set_noise(robot_env *e, uint64_t key)
-{
-    const task *k = &e->k;
-    const tree *t = k->robot.tree;
-    e->key = key;
-    if (key == 0) {
-        memset(e->shake, 0, numbers_of_controls(e) * sizeof *e->shake);
-        return;
-    }
-    ds_random start = ds_random_open(key, "start", 0), control = ds_random_open(key, "control", 0);
-    for (int i = 0; i < e->joints && k->noise_start > 0; i++) {
-        e->q[t->link[e->joint[i]].q] += k->noise_start * ds_random_normal(&start);
-    }
-    for (int i = 0; i < t->nv && k->noise_rate > 0; i++) {
-        e->v[i] += k->noise_rate * ds_random_normal(&start);
-    }
-    tree_couple(t, e->q, e->v);
-    for (int i = 0; i < k->pieces * k->controls && k->noise_control > 0; i++) {
-        e->shake[i] = k->noise_control * ds_random_normal(&control);
-    }
-}
-
-static int velocity_of_position(const tree *t, int q)
-{
-    int i = 0;
-    while (t->link[i].q != q || t->link[i].nq == 0) {
-        i++;
-    }
-    return t->link[i].v;
-}
-
-static void variables_bar(robot_env *e, const double *x, double *grad)
-{
-    const task *k = &e->k;
-    tree_couple_bar(k->robot.tree, e->q_bar, e->v_bar);
-    for (int i = 0; i < k->variables; i++) {
-        const task_variable *y = &k->variable[i];
-        double bar = y->number >= 0 ? e->number_bar[y->number]
-                     : y->q >= 0    ? e->q_bar[velocity_of_position(k->robot.tree, y->q)]
-                                    : e->v_bar[y->v];
-        grad[i] = y->log ? bar * decision_ln10 * exp(decision_ln10 * x[i]) : bar;
-    }
-}
-
-/* The change of the numbers and of the start along the change x_dot of the variables. */
-static void variables_dot(const robot_env *e, const double *x, const double *x_dot)
-{
-    const task *k = &e->k;
-    for (int i = 0; i < k->variables; i++) {
-        const task_variable *y = &k->variable[i];
-        *(y->number >= 0 ? &e->number_bar[y->number]
-          : y->q >= 0    ? &e->q_bar[velocity_of_position(k->robot.tree, y->q)]
-                         : &e->v_bar[y->v]) =
-            y->log ? x_dot[i] * decision_ln10 * exp(decision_ln10 * x[i]) : x_dot[i];
-    }
-    tree_couple_dot(k->robot.tree, e->q_bar, e->v_bar);
 }
 
 /* ---- positions and velocities of the joints ---- */
@@ -558,202 +296,7 @@ static void joints_bar(robot_env *e, int step, const double *w)
     }
 }
 
-/* ---- loss ---- */
-
-/* The control step after which a term counts. */
-static int piece_of(const robot_env *e, const task_term *term)
-{
-    int p = (int)ceil(term->when / (e->k.step * e->k.substeps) - 1e-6) - 1;
-    return p < 0 ? 0 : p >= e->k.pieces ? e->k.pieces - 1 : p;
-}
-
-/* The weight of a term after control step p, 0: it does not count. */
-static double weight_of(const robot_env *e, const task_term *term, int which, int p)
-{
-    if (term->when < 0) {
-        return which & RUNNING ? term->weight / e->k.pieces : 0;
-    }
-    int at = piece_of(e, term), final = at == e->k.pieces - 1;
-    if (final) {
-        return which & FINAL ? term->weight : 0;
-    }
-    return (which & RUNNING) && at == p ? term->weight : 0;
-}
-
-/* Whether any term counts after control step p. */
-static int counts(const robot_env *e, int which, int p)
-{
-    for (int i = 0; i < e->k.terms; i++) {
-        if (weight_of(e, &e->k.term[i], which, p) != 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Row r and the share of row r + 1 of a recording. */
-static int row_at(const task_term *term, double time, double *share)
-{
-    int r = 0, n = term->columns + 1;
-    while (r < term->rows - 2 && term->table[(r + 1) * n] <= time) {
-        r++;
-    }
-    double from = term->table[r * n], to = term->table[(r + 1) * n];
-    *share = clamp((time - from) / (to - from), 0, 1);
-    return r;
-}
-
-/* Numbers of a term minus their targets, of the last placement; returns how many. */
-static int errors_of(robot_env *e, const task_term *term, int p, const double *q, const double *v,
-                     const double *x, double *out)
-{
-    const tree *t = e->k.robot.tree;
-    double a[3], b[3], L[3], share;
-    const double *value = a;
-    int n = 3;
-    switch (term->what) {
-    case TASK_POSITION:
-    case TASK_VELOCITY:
-        tree_point(t, e->work, term->link, term->at, a, b);
-        value = term->what == TASK_POSITION ? a : b;
-        break;
-    case TASK_SPIN:
-        tree_spin(e->work, term->link, a);
-        break;
-    case TASK_COM:
-    case TASK_COM_RATE:
-        tree_centre(t, e->work, a, b, L);
-        value = term->what == TASK_COM ? a : b;
-        break;
-    case TASK_TURN:
-        out[0] = 3;
-        for (int k = 0; k < 9; k++) {
-            out[0] -= term->target[k] * tree_rotation(e->work, term->link)[k];
-        }
-        return 1;
-    case TASK_JOINT:
-        out[0] = q[t->link[term->joint].q] - term->target[0];
-        return 1;
-    case TASK_RATE:
-        out[0] = v[t->link[term->joint].v] - term->target[0];
-        return 1;
-    case TASK_EFFORT:
-        memcpy(out, x + (size_t)p * (size_t)e->k.controls, (size_t)e->k.controls * sizeof *out);
-        return e->k.controls;
-    case TASK_RECORDING:
-        n = row_at(term, (p + 1) * e->k.step * e->k.substeps, &share);
-        for (int k = 0; k < term->columns; k++) {
-            const double *row = term->table + n * (term->columns + 1) + 1 + k;
-            out[k] = q[t->link[term->column[k]].q] - (1 - share) * row[0] - share * row[term->columns + 1];
-        }
-        return term->columns;
-    }
-    for (int k = 0; k < 3; k++) {
-        out[k] = term->axis[k] * (value[k] - term->target[k]);
-    }
-    return n;
-}
-
-/* Adds the derivatives of a term by what it is of; out_bar by errors_of(). */
-static void errors_bar(robot_env *e, const task_term *term, int p, const double *out_bar, const tree_bar *bar,
-                       double *x_bar)
-{
-    static const double none[3];
-    const tree *t = e->k.robot.tree;
-    double value_bar[3] = {0};
-    for (int k = 0; k < 3 && term->what != TASK_TURN; k++) {
-        value_bar[k] = term->axis[k] * out_bar[k];
-    }
-    switch (term->what) {
-    case TASK_POSITION:
-        tree_point_bar(t, e->work, term->link, term->at, value_bar, none);
-        break;
-    case TASK_VELOCITY:
-        tree_point_bar(t, e->work, term->link, term->at, none, value_bar);
-        break;
-    case TASK_SPIN:
-        tree_turn_bar(e->work, term->link, none, value_bar);
-        break;
-    case TASK_COM:
-        tree_centre_bar(t, e->work, value_bar, none);
-        break;
-    case TASK_COM_RATE:
-        tree_centre_bar(t, e->work, none, value_bar);
-        break;
-    case TASK_TURN: {
-        double A[9]; /* trace(target' [w] R) = -w . (A32 - A23, A13 - A31, A21 - A12) with A = R target' */
-        mat3_mult(tree_rotation(e->work, term->link), term->target, A);
-        const double turn[3] = {out_bar[0] * (A[7] - A[5]), out_bar[0] * (A[2] - A[6]),
-                                out_bar[0] * (A[3] - A[1])};
-        tree_turn_bar(e->work, term->link, turn, none);
-        break;
-    }
-    case TASK_JOINT:
-        bar->q[t->link[term->joint].v] += out_bar[0];
-        break;
-    case TASK_RATE:
-        bar->v[t->link[term->joint].v] += out_bar[0];
-        break;
-    case TASK_EFFORT:
-        for (int c = 0; x_bar && c < e->k.controls; c++) {
-            x_bar[p * e->k.controls + c] += out_bar[c];
-        }
-        break;
-    case TASK_RECORDING:
-        for (int k = 0; k < term->columns; k++) {
-            bar->q[t->link[term->column[k]].v] += out_bar[k];
-        }
-        break;
-    }
-}
-
-/* The terms of `which` in the state after control step p. With `bar`, adds `scale` times their derivatives.
- */
-static double score(robot_env *e, int which, int p, const double *q, const double *v, const double *x,
-                    double scale, const tree_bar *bar, double *x_bar)
-{
-    double sum = 0, error[TASK_MOST], error_bar[TASK_MOST];
-    int placed = 0;
-    for (int i = 0; i < e->k.terms; i++) {
-        const task_term *term = &e->k.term[i];
-        double weight = weight_of(e, term, which, p), value = 0;
-        if (weight == 0) {
-            continue;
-        }
-        if (!placed) {
-            tree_place(e->k.robot.tree, e->work, q, v);
-            placed = 1;
-            if (bar) {
-                tree_bar_open(e->k.robot.tree, e->work, bar);
-            }
-        }
-        int n = errors_of(e, term, p, q, v, x, error);
-        double norm = term->norm == TASK_DISTANCE ? norm_of((size_t)n, error, error_bar) : 0;
-        for (int k = 0; k < n; k++) {
-            value += term->norm == TASK_SQUARE ? error[k] * error[k] : term->norm == TASK_SUM ? error[k] : 0;
-            double slope = term->norm == TASK_SQUARE ? 2 * error[k]
-                           : term->norm == TASK_SUM  ? 1
-                                                     : error_bar[k];
-            error_bar[k] = scale * weight * slope;
-        }
-        sum += weight * (term->norm == TASK_DISTANCE ? norm : value);
-        if (bar) {
-            errors_bar(e, term, p, error_bar, bar, x_bar);
-        }
-    }
-    if (placed && bar) {
-        tree_bar_close(e->k.robot.tree, e->work);
-    }
-    return sum;
-}
-
 /* ---- episode ---- */
-
-static int should_stop(robot_env *e)
-{
-    e->stopped = e->stopped || e->kit.host->should_stop(e->kit.host) != 0;
-    return e->stopped;
-}
 
 /* Where simulation step `at` is kept for the adjoint, or NULL. */
 static double *kept_at(const robot_env *e, int at)
@@ -771,7 +314,7 @@ static int run_piece(robot_env *e, const double *x, int p)
     int from = p * k->substeps;
     for (int s = 0; s < k->substeps; s++) {
         if (s == 0 || k->shape != TASK_CONSTANT || e->kit.hybrid.nets > 0) {
-            inputs_at(e, x, p, s);
+            robot_inputs(e, x, p, s);
         }
         if (e->kit.hybrid.nets > 0) {
             net_forces(e, state_q(e, from + s), state_v(e, from + s));
@@ -796,7 +339,7 @@ static void back_piece(robot_env *e, const double *x, int p, double *x_bar)
     const int changes = k->shape != TASK_CONSTANT || e->kit.hybrid.nets > 0;
     for (int s = k->substeps - 1; s >= 0; s--) {
         if (changes || s == k->substeps - 1) {
-            inputs_at(e, x, p, s);
+            robot_inputs(e, x, p, s);
         }
         if (e->kit.hybrid.nets > 0) {
             net_forces(e, state_q(e, from + s), state_v(e, from + s));
@@ -808,7 +351,7 @@ static void back_piece(robot_env *e, const double *x, int p, double *x_bar)
             net_forces_bar(e);
         }
         if (changes || s == 0) {
-            inputs_bar(e, p, s, x_bar);
+            robot_inputs_bar(e, p, s, x_bar);
         }
     }
 }
@@ -819,8 +362,8 @@ static ds_status simulate_robot(void *self, ds_eval *io)
     const task *k = &e->k;
     const size_t controls = decided(e);
     memcpy(e->x, io->x, controls * sizeof *e->x);
-    set_variables(e, io->x + controls);
-    set_noise(e, io->noise_key);
+    robot_set_variables(e, io->x + controls);
+    robot_set_noise(e, io->noise_key);
     e->net = io->x + e->kit.n;
     e->keeps = e->kept != NULL && ((io->want & DS_WANT_GRAD) != 0 || io->queries > 0);
     e->stopped = 0;
@@ -837,7 +380,7 @@ static ds_status simulate_robot(void *self, ds_eval *io)
             break;
         }
         int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
-        io->loss += score(e, which, p, state_q(e, end), state_v(e, end), e->x, 0, NULL, NULL);
+        io->loss += robot_score(e, which, p, state_q(e, end), state_v(e, end), e->x, 0, NULL, NULL);
     }
     return DS_OK;
 }
@@ -846,11 +389,6 @@ static int64_t bad_step_of_robot(void *self, ds_eval *io)
 {
     (void)io;
     return ((robot_env *)self)->bad;
-}
-
-static tree_bar state_bar(robot_env *e)
-{
-    return (tree_bar){.q = e->q_bar, .v = e->v_bar, .number = e->k.variables > 0 ? e->number_bar : NULL};
 }
 
 static void clear_bars(robot_env *e)
@@ -882,271 +420,20 @@ static ds_status reverse(robot_env *e, const double *w, const double *x, double 
         if (w != NULL) {
             joints_bar(e, end, w + (size_t)(p + 1) * joints_width(e));
         } else {
-            score(e, which, p, state_q(e, end), state_v(e, end), e->x, 1, &bar, x_bar);
+            robot_score(e, which, p, state_q(e, end), state_v(e, end), e->x, 1, &bar, x_bar);
         }
         back_piece(e, e->x, p, x_bar);
     }
     if (w != NULL) {
         joints_bar(e, 0, w);
     }
-    variables_bar(e, x + controls, grad + controls);
+    robot_variables_bar(e, x + controls, grad + controls);
     return DS_OK;
 }
 
 static ds_status adjoint_of_robot(void *self, ds_eval *io)
 {
     return reverse(self, NULL, io->x, io->grad);
-}
-
-/* ---- episodes side by side ---- */
-
-/* one[count] = the numbers of a lane; back with put_lane(). */
-static void take_lane(const robot_env *e, uint64_t lane, const double *all, int count, double *one)
-{
-    for (int k = 0; k < count; k++) {
-        one[k] = all[(uint64_t)k * e->lanes.kernel->width + lane];
-    }
-}
-
-static void put_lane(const robot_env *e, uint64_t lane, const double *one, int count, double *all)
-{
-    for (int k = 0; k < count; k++) {
-        all[(uint64_t)k * e->lanes.kernel->width + lane] = one[k];
-    }
-}
-
-/* The states after simulation step `at`: all are kept for a gradient. */
-static double *lanes_q(const robot_env *e, const lanes_group *g, int at)
-{
-    const size_t row = (size_t)e->k.robot.tree->nq * e->lanes.kernel->width;
-    return g->graded ? e->lanes.q + (size_t)at * row : e->lanes.last_q[at % 2];
-}
-
-static double *lanes_v(const robot_env *e, const lanes_group *g, int at)
-{
-    const size_t row = (size_t)e->k.robot.tree->nv * e->lanes.kernel->width;
-    return g->graded ? e->lanes.v + (size_t)at * row : e->lanes.last_v[at % 2];
-}
-
-/* Numbers of the models, starts and controls with their noise. */
-static void begin_lanes(robot_env *e, const lanes_group *g)
-{
-    robot_lanes *a = &e->lanes;
-    const tree *t = e->k.robot.tree;
-    const size_t controls = decided(e), all = numbers_of_controls(e);
-    for (uint64_t lane = 0; lane < a->kernel->width; lane++) {
-        const double *x = controls > 0 ? g->x[lane] : e->x;
-        set_variables(e, g->x[lane] + controls);
-        set_noise(e, g->io[lane]->noise_key);
-        memcpy(a->number[lane], t->number, (size_t)t->numbers * sizeof *t->number);
-        put_lane(e, lane, e->q, t->nq, lanes_q(e, g, 0));
-        put_lane(e, lane, e->v, t->nv, lanes_v(e, g, 0));
-        for (size_t i = 0; i < all; i++) {
-            a->u[i * a->kernel->width + lane] = x[i] + e->shake[i];
-        }
-        a->bad[lane] = 0;
-        g->io[lane]->loss = 0;
-    }
-    a->kernel->numbers(t, a->room, a->number);
-}
-
-/* inputs_at() and inputs_bar() of all lanes. */
-static void lanes_inputs(robot_env *e, int piece, int s)
-{
-    const task *k = &e->k;
-    const tree *t = k->robot.tree;
-    const robot_lanes *a = &e->lanes;
-    const size_t width = a->kernel->width;
-    memset(a->tau, 0, (size_t)t->nv * width * sizeof *a->tau);
-    for (size_t i = 0; i < (size_t)t->nv * width; i++) {
-        a->target[i] = e->rest_target[i / width];
-    }
-    for (int c = 0; c < k->controls; c++) {
-        const task_control *at = &k->control[c];
-        double *to = (at->position ? a->target : a->tau) + (size_t)t->link[at->link].v * width;
-        double y[LANES_MOST] = {0};
-        for (int i = 0; i < 4; i++) {
-            const double *u = a->u + (size_t)(neighbour(e, piece, i) * k->controls + c) * width;
-            for (size_t lane = 0; e->weight[s][i] > 0 && lane < width; lane++) {
-                y[lane] += e->weight[s][i] * u[lane];
-            }
-        }
-        for (size_t lane = 0; lane < width; lane++) {
-            to[lane] += at->gear * (at->lower + 0.5 * (y[lane] + 1) * (at->upper - at->lower));
-        }
-    }
-}
-
-static void lanes_inputs_bar(robot_env *e, int piece, int s)
-{
-    const task *k = &e->k;
-    const tree *t = k->robot.tree;
-    const robot_lanes *a = &e->lanes;
-    const size_t width = a->kernel->width, bytes = (size_t)t->nv * width * sizeof(double);
-    for (int c = 0; c < k->controls; c++) {
-        const task_control *at = &k->control[c];
-        const double *of = (at->position ? a->target_bar : a->tau_bar) + (size_t)t->link[at->link].v * width;
-        for (int i = 0; i < 4; i++) {
-            double *to = a->x_bar + (size_t)(neighbour(e, piece, i) * k->controls + c) * width;
-            for (size_t lane = 0; e->weight[s][i] > 0 && lane < width; lane++) {
-                to[lane] += e->weight[s][i] * (of[lane] * at->gear * 0.5 * (at->upper - at->lower));
-            }
-        }
-    }
-    memset(a->tau_bar, 0, bytes);
-    memset(a->target_bar, 0, bytes);
-}
-
-/* score() of one lane, after control step p; `graded`: with the derivatives of the lane. */
-static double lane_score(robot_env *e, const lanes_group *g, uint64_t lane, int p, int graded)
-{
-    robot_lanes *a = &e->lanes;
-    const task *k = &e->k;
-    tree *t = k->robot.tree;
-    const int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
-    const size_t row = (size_t)p * (size_t)k->controls;
-    double *own = t->number, *x_bar = a->x_bar + row * a->kernel->width;
-    const double *x = decided(e) > 0 ? g->x[lane] : e->x;
-    if (!counts(e, which, p)) {
-        return 0;
-    }
-    const tree_bar bar = state_bar(e);
-    take_lane(e, lane, lanes_q(e, g, end), t->nq, e->seen_q);
-    take_lane(e, lane, lanes_v(e, g, end), t->nv, e->seen_v);
-    t->number = a->number[lane];
-    if (graded) {
-        take_lane(e, lane, a->q_bar, t->nv, e->q_bar);
-        take_lane(e, lane, a->v_bar, t->nv, e->v_bar);
-        take_lane(e, lane, a->number_bar, bar.number != NULL ? t->numbers : 0, e->number_bar);
-        take_lane(e, lane, x_bar, k->controls, e->x_bar + row);
-    }
-    const double loss =
-        score(e, which, p, e->seen_q, e->seen_v, x, graded, graded ? &bar : NULL, graded ? e->x_bar : NULL);
-    if (graded) {
-        put_lane(e, lane, e->q_bar, t->nv, a->q_bar);
-        put_lane(e, lane, e->v_bar, t->nv, a->v_bar);
-        put_lane(e, lane, e->number_bar, bar.number != NULL ? t->numbers : 0, a->number_bar);
-        put_lane(e, lane, e->x_bar + row, k->controls, x_bar);
-    }
-    t->number = own;
-    return loss;
-}
-
-/* The states after control step p are finite, or the episode in this lane has diverged. */
-static int is_finite_lane(robot_env *e, const lanes_group *g, uint64_t lane, int p)
-{
-    const tree *t = e->k.robot.tree;
-    const int end = (p + 1) * e->k.substeps;
-    take_lane(e, lane, lanes_q(e, g, end), t->nq, e->seen_q);
-    take_lane(e, lane, lanes_v(e, g, end), t->nv, e->seen_v);
-    return all_finite((size_t)t->nq, e->seen_q) && all_finite((size_t)t->nv, e->seen_v);
-}
-
-static motion_lanes_step lanes_step(const robot_env *e, const lanes_group *g, int at)
-{
-    const robot_lanes *a = &e->lanes;
-    return (motion_lanes_step){.rule = e->k.rule,
-                               .contact = e->k.contact,
-                               .h = e->k.step,
-                               .tau = a->tau,
-                               .target = a->target,
-                               .q = lanes_q(e, g, at),
-                               .v = lanes_v(e, g, at)};
-}
-
-static ds_status simulate_lanes(robot_env *e, const lanes_group *g)
-{
-    const task *k = &e->k;
-    robot_lanes *a = &e->lanes;
-    begin_lanes(e, g);
-    for (int p = 0; p < k->pieces; p++) {
-        if (should_stop(e)) {
-            return DS_STOPPED;
-        }
-        for (int s = 0; s < k->substeps; s++) {
-            const int at = p * k->substeps + s;
-            motion_lanes_step step = lanes_step(e, g, at);
-            step.q_next = lanes_q(e, g, at + 1);
-            step.v_next = lanes_v(e, g, at + 1);
-            if (s == 0 || k->shape != TASK_CONSTANT) {
-                lanes_inputs(e, p, s);
-            }
-            a->kernel->step(k->robot.tree, a->room, &step);
-        }
-        int left = 0;
-        for (uint64_t lane = 0; lane < g->count; lane++) {
-            a->bad[lane] = a->bad[lane] || !is_finite_lane(e, g, lane, p);
-            g->io[lane]->loss += a->bad[lane] ? (double)INFINITY : lane_score(e, g, lane, p, 0);
-            left += !a->bad[lane];
-        }
-        if (left == 0) {
-            break;
-        }
-    }
-    return DS_OK;
-}
-
-/* The adjoint of all lanes; the derivatives of episodes that diverged are not used. */
-static ds_status reverse_lanes(robot_env *e, const lanes_group *g)
-{
-    const task *k = &e->k;
-    const tree *t = k->robot.tree;
-    robot_lanes *a = &e->lanes;
-    const size_t width = a->kernel->width, nv = (size_t)t->nv * width, controls = decided(e);
-    memset(a->q_bar, 0, nv * sizeof *a->q_bar);
-    memset(a->v_bar, 0, nv * sizeof *a->v_bar);
-    memset(a->tau_bar, 0, nv * sizeof *a->tau_bar);
-    memset(a->target_bar, 0, nv * sizeof *a->target_bar);
-    memset(a->number_bar, 0, (size_t)t->numbers * width * sizeof *a->number_bar);
-    memset(a->x_bar, 0, numbers_of_controls(e) * width * sizeof *a->x_bar);
-    for (int p = k->pieces - 1; p >= 0; p--) {
-        if (should_stop(e)) {
-            return DS_STOPPED;
-        }
-        for (uint64_t lane = 0; lane < g->count; lane++) {
-            if (!a->bad[lane]) {
-                lane_score(e, g, lane, p, 1);
-            }
-        }
-        for (int s = k->substeps - 1; s >= 0; s--) {
-            motion_lanes_step step = lanes_step(e, g, p * k->substeps + s);
-            step.q_bar = a->q_bar;
-            step.v_bar = a->v_bar;
-            step.tau_bar = a->tau_bar;
-            step.target_bar = a->target_bar;
-            step.number_bar = k->variables > 0 ? a->number_bar : NULL;
-            if (s == k->substeps - 1 || k->shape != TASK_CONSTANT) {
-                lanes_inputs(e, p, s);
-            }
-            a->kernel->adjoint(t, a->room, &step);
-            if (s == 0 || k->shape != TASK_CONSTANT) {
-                lanes_inputs_bar(e, p, s);
-            }
-        }
-    }
-    for (uint64_t lane = 0; lane < g->count; lane++) {
-        take_lane(e, lane, a->x_bar, (int)controls, g->grad[lane]);
-        take_lane(e, lane, a->q_bar, t->nv, e->q_bar);
-        take_lane(e, lane, a->v_bar, t->nv, e->v_bar);
-        take_lane(e, lane, a->number_bar, t->numbers, e->number_bar);
-        variables_bar(e, g->x[lane] + controls, g->grad[lane] + controls);
-    }
-    return DS_OK;
-}
-
-static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
-{
-    robot_env *e = self;
-    const uint64_t width = e->lanes.kernel->width;
-    ds_status status = DS_OK;
-    e->stopped = 0;
-    e->placed = -1;
-    for (uint64_t k = 0; status == DS_OK && k < count; k += width) {
-        const lanes_group g = lanes_take(width, count - k, io + k);
-        status = simulate_lanes(e, &g);
-        status = status == DS_OK && g.graded ? reverse_lanes(e, &g) : status;
-    }
-    return status;
 }
 
 /* out = J v of the channel at x. */
@@ -1162,7 +449,7 @@ static ds_status forward(robot_env *e, const double *x, const double *v, double 
                           .target = e->target_bar,
                           .number = k->variables > 0 ? e->number_bar : NULL};
     clear_bars(e);
-    variables_dot(e, x + controls, v + controls);
+    robot_variables_dot(e, x + controls, v + controls);
     memset(e->x_bar, 0, numbers_of_controls(e) * sizeof *e->x_bar);
     memcpy(e->x_bar, v, controls * sizeof *e->x_bar);
     joints_dot(e, 0, out);
@@ -1172,8 +459,8 @@ static ds_status forward(robot_env *e, const double *x, const double *v, double 
         }
         for (int s = 0; s < k->substeps; s++) {
             int at = p * k->substeps + s;
-            inputs_at(e, e->x, p, s);
-            inputs_dot(e, p, s, e->x_bar);
+            robot_inputs(e, e->x, p, s);
+            robot_inputs_dot(e, p, s, e->x_bar);
             if (e->kit.hybrid.nets > 0) {
                 net_forces(e, state_q(e, at), state_v(e, at));
                 net_forces_dot(e, v + e->kit.n);
@@ -1314,7 +601,7 @@ static void model_gradient(robot_env *e, double *out)
     for (int p = 0; p < e->k.pieces; p++) {
         const int end = (p + 1) * e->k.substeps;
         clear_bars(e);
-        score(e, terms_after(e, p), p, state_q(e, end), state_v(e, end), e->x, 1, &bar, e->x_bar);
+        robot_score(e, terms_after(e, p), p, state_q(e, end), state_v(e, end), e->x, 1, &bar, e->x_bar);
         pack_bars(e, out + (size_t)(p + 1) * (n + m));
         memcpy(out + (size_t)p * (n + m) + n, e->x_bar + (size_t)p * m, m * sizeof *out);
     }
@@ -1355,7 +642,7 @@ static void add_term_curvature(robot_env *e, const task_term *term, double weigh
     const tree_bar bar = state_bar(e);
     const int end = (p + 1) * e->k.substeps;
     double error[TASK_MOST], unit[TASK_MOST] = {0}, *row = e->unit + n;
-    const int count = errors_of(e, term, p, state_q(e, end), state_v(e, end), e->x, error);
+    const int count = robot_errors(e, term, p, state_q(e, end), state_v(e, end), e->x, error);
     const double length = norm_of((size_t)count, error, NULL);
     const double factor = term->norm == TASK_SQUARE ? 2 * weight : length > 0 ? weight / length : 0;
     for (int k = 0; k < count && term->norm != TASK_SUM; k++) {
@@ -1363,7 +650,7 @@ static void add_term_curvature(robot_env *e, const task_term *term, double weigh
         memset(e->x_bar + (size_t)p * m, 0, m * sizeof *e->x_bar);
         tree_bar_open(e->k.robot.tree, e->work, &bar);
         unit[k] = 1;
-        errors_bar(e, term, p, unit, &bar, e->x_bar);
+        robot_errors_bar(e, term, p, unit, &bar, e->x_bar);
         unit[k] = 0;
         tree_bar_close(e->k.robot.tree, e->work);
         pack_bars(e, row);
@@ -1382,7 +669,7 @@ static void model_curvature(robot_env *e, double *H)
         const int end = (p + 1) * e->k.substeps;
         tree_place(e->k.robot.tree, e->work, state_q(e, end), state_v(e, end));
         for (int i = 0; i < e->k.terms; i++) {
-            const double weight = weight_of(e, &e->k.term[i], terms_after(e, p), p);
+            const double weight = robot_term_weight(e, &e->k.term[i], terms_after(e, p), p);
             if (weight > 0) {
                 add_term_curvature(e, &e->k.term[i], weight, p, H);
             }
@@ -1464,8 +751,8 @@ static ds_status answer_of_robot(void *self, ds_eval *io, ds_eval_query *ask)
 static ds_status begin_robot(void *self, uint64_t noise_key)
 {
     robot_env *e = self;
-    set_variables(e, NULL);
-    set_noise(e, noise_key);
+    robot_set_variables(e, NULL);
+    robot_set_noise(e, noise_key);
     e->last_taken = 0;
     e->keeps = 0;
     e->stopped = 0;
@@ -1477,7 +764,7 @@ static ds_status begin_robot(void *self, uint64_t noise_key)
 static double score_state(robot_env *e, int which, int taken)
 {
     int at = taken * e->k.substeps;
-    return score(e, which, taken - 1, state_q(e, at), state_v(e, at), e->x, 0, NULL, NULL);
+    return robot_score(e, which, taken - 1, state_q(e, at), state_v(e, at), e->x, 0, NULL, NULL);
 }
 
 /* The reward is the decrease of the terms of the end, minus the terms of the control step. */
@@ -1526,10 +813,11 @@ static ds_status back_robot(void *self, ds_back *io)
     }
     memset(e->x_bar, 0, e->kit.n * sizeof *e->x_bar);
     observe_bar(e, end, io->obs_bar);
-    score(e, RUNNING | FINAL, p, state_q(e, end), state_v(e, end), e->x, -io->reward_bar, &bar, e->x_bar);
+    robot_score(e, RUNNING | FINAL, p, state_q(e, end), state_v(e, end), e->x, -io->reward_bar, &bar,
+                e->x_bar);
     back_piece(e, e->x, p, e->x_bar);
     end -= k->substeps;
-    score(e, FINAL, p, state_q(e, end), state_v(e, end), e->x, io->reward_bar, &bar, NULL);
+    robot_score(e, FINAL, p, state_q(e, end), state_v(e, end), e->x, io->reward_bar, &bar, NULL);
     memcpy(io->action_bar, e->x_bar + (size_t)p * (size_t)k->controls,
            (size_t)k->controls * sizeof *io->action_bar);
     io->cost_steps = 2 * (uint64_t)k->substeps;
@@ -1697,7 +985,7 @@ static void measure_robot(void *self, uint64_t k, double *out)
     tree_place(t, e->work, state_q(e, step), state_v(e, step));
     tree_centre(t, e->work, out + COM_X, v, L);
     out[ENERGY] = tree_energy(t, e->work, state_q(e, step), state_v(e, step));
-    inputs_at(e, e->x, (int)k < e->k.pieces ? (int)k : e->k.pieces - 1, 0);
+    robot_inputs(e, e->x, (int)k < e->k.pieces ? (int)k : e->k.pieces - 1, 0);
     tree_forward(t, e->work, state_q(e, step), state_v(e, step),
                  &(tree_input){.tau = e->tau,
                                .target = e->target,
@@ -1724,7 +1012,7 @@ static const ds_env_table env = {.size = sizeof(robot_env),
                                  .bad_step = bad_step_of_robot,
                                  .adjoint = adjoint_of_robot,
                                  .passes = 2,
-                                 .rows = simulate_rows,
+                                 .rows = robot_lanes_rows,
                                  .rows_adjoint = 1,
                                  .metrics = metrics,
                                  .bodies = bodies_of_robot,
