@@ -4,7 +4,7 @@
 #include "engines/kit/bundled.h"
 #include "engines/physics/cloth/env/disc_env.h"
 #include "engines/physics/cloth/env/springs_scene.h"
-#include "engines/physics/soft/setup.h"
+#include "engines/physics/soft/scene/setup.h"
 
 static const ds_param *const params[] = {
     DS_PATH("scene", "", "The scene file (.ini): cloth, contact, variables, target, loss."), NULL};

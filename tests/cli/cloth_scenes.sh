@@ -131,6 +131,13 @@ solid "" "the cloth begins 0.0041 m inside obstacle 1, at -0.05 0.225 0" 's/^pos
 solid own.ini:18: " radius of an obstacle cannot be a variable with model = springs" 's/^radius = 0.06/radius = variable 0.05..0.07/'
 solid own.ini:19: " unknown key 'stiffness' in [obstacle ball]: expected one of shape" 's/^radius = 0.06/&\nstiffness = 3/'
 
+# Sides of cells and the rotation of a cloth.
+sed 's/^cells = .*/cells = 6 6/; s/^cell_a.*/cell_a = variable 0.1..0.15 0.05..0.07 -0.0625/; s/^cell_b.*/cell_b = variable 0.05..0.07 0.03 0.1..0.15/
+    s/^corner.*/&\naxis = variable -1..1 start 0.1 0.9 0.2\nangle = variable 0..1/; s/^duration.*/duration = 0.2/; s/^compare.*/compare = points/' \
+    "$scenes/cloth_throw.ini" > sides.ini
+good "sides of cells and a rotation as variables" eval --env cloth --set env.scene=sides.ini --x random:1 --gradient --fd
+has "gradient agrees with differences in 11 of 11 components" "exact derivatives"
+
 # ---- membranes: everything in one scene, a mesh as cloth ----
 cat > all.ini << 'END'
 [scene]
@@ -226,7 +233,7 @@ bad 3 "give a range for each of the 3 numbers; key 'move' names the axes" eval -
 # Two membranes, wind, and every key that can be a variable.
 for k in 1 2; do
     good "everything is a variable" eval --env cloth --set "env.scene=$DS_TOP_SRC/tests/data/scenes/membranes.ini" --x random:$k --gradient --fd
-    has "gradient agrees with differences in 50 of 50 components" "exact derivatives at point $k"
+    has "gradient agrees with differences in 65 of 65 components" "exact derivatives at point $k"
 done
 # The same material twice, once for a region, changes no result but for rounding.
 sed 's/^\[cloth/[material same]\nlaw = membrane\nstretch = 60\narea = 60\ndamping = 0.3\nbend = 0.05\nbend_damping = 0.002\nlift = 0.1\ndrag = 0.5\ndensity = 1\n&/
@@ -311,7 +318,7 @@ odd() {
 odd "own.ini:4: the material of a cloth needs law = membrane" 's/^law.*/law = solid/'
 odd "own.ini:13: a body begins 0.07 m inside [obstacle ball], at 0 0.5 0" 's/^position.*/position = 0 0.45 0/'
 odd "own.ini:13: a body begins 0.1 m below the ground, at 0 0.5 0" 's/^\[obstacle.*/[ground]/; s/^position.*/height = 0.6/; /^radius/d; 14d'
-odd "own.ini:11: size cannot be a variable: give a number (variables can be: gravity and wind of [scene]" 's/^shape = mesh/size = variable 1..2 1..2/; /^file = tri/d'
+odd "own.ini:11: cells cannot be a variable: give a number (variables can be: gravity and wind of [scene]" 's/^shape = mesh/cells = variable 1..2 1..2/; /^file = tri/d'
 odd "[sheet] needs the key 'material': the scene has several" 's/^\[material\]/[material a]\nlaw = membrane\n[material b]/'
 odd "random belongs to velocities" 's/^position.*/position = variable 0..1 random 0.1/'
 odd "the scene has no variables" 's/^stretch.*/stretch = 3/'

@@ -3,7 +3,7 @@
  * gives a model whose numbers are finite and whose variables start between their bounds. */
 #include "tests/fuzz/fuzz.h"
 
-#include "engines/physics/soft/setup.h"
+#include "engines/physics/soft/scene/setup.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* soft.c - a scene of deformable bodies from a file: the bodies, materials, contacts, variables, target and
  * loss that it describes, with the engine of gradSim's scenes (Jatavallabhula et al. 2021). */
 #include "engines/kit/bundled.h"
-#include "engines/physics/soft/setup.h"
+#include "engines/physics/soft/scene/setup.h"
 
 #include <string.h>
 

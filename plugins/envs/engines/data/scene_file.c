@@ -663,11 +663,11 @@ void scene_variables(scene_file *f, const char *list)
 double scene_number(scene_file *f, const scene_section *s, const char *key, double low, double high,
                     double otherwise)
 {
-    scene_quantity q = scene_quantity_of(f, s, key, low, high, otherwise);
-    if (q.variable) {
+    if (scene_varies(f, s, key)) {
         refuse_variable(f, s, key);
+        return otherwise;
     }
-    return q.value;
+    return scene_quantity_of(f, s, key, low, high, otherwise).value;
 }
 
 uint32_t scene_whole(scene_file *f, const scene_section *s, const char *key, uint32_t low, uint32_t high,
@@ -883,6 +883,23 @@ bool scene_components(scene_file *f, const scene_section *s, const char *key, si
         }
     }
     return true;
+}
+
+size_t scene_count(scene_file *f, const scene_section *s, const char *key)
+{
+    const entry *e = ask(f, s, key);
+    const char *at = e ? e->value : "";
+    size_t count = 0;
+    double v;
+    at += strncmp(at, "variable", 8) == 0 ? 8 : 0;
+    for (skip_blanks(&at); number_at(&at, &v); skip_blanks(&at)) {
+        if (strncmp(at, "..", 2) == 0) {
+            at += 2;
+            number_at(&at, &v);
+        }
+        count++;
+    }
+    return count;
 }
 
 bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SCENE_NAME = 47, SCENE_ERROR = 600, SCENE_LINE = 190, SCENE_MOST_QUANTITIES = 8 };
+enum { SCENE_NAME = 47, SCENE_ERROR = 600, SCENE_LINE = 190, SCENE_MOST_QUANTITIES = 16 };
 
 typedef struct scene_file scene_file;
 typedef struct scene_section scene_section;
@@ -86,6 +86,8 @@ bool scene_components(scene_file *f, const scene_section *s, const char *key, si
                       double high, scene_quantity *out);
 bool scene_quantities(scene_file *f, const scene_section *s, const char *key, size_t n, double low,
                       double high, scene_quantity *out);
+/* How many numbers or ranges the key has, up to the first word after `variable`. */
+size_t scene_count(scene_file *f, const scene_section *s, const char *key);
 const char *scene_text(scene_file *f, const scene_section *s, const char *key, const char *otherwise);
 /* Index of one of the words (NULL-terminated). */
 uint32_t scene_choice(scene_file *f, const scene_section *s, const char *key, const char *const *words,

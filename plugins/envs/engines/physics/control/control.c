@@ -20,6 +20,9 @@ struct control {
     double *weight, *bar;  /* [phases][padded] */
     double *tanh;          /* [padded], of the last step */
     double *sum;           /* [padded]: derivatives or changes of the activations of the groups */
+    /* Of a tunable controller, [2 + phases]: scale, rate, phases as opened, now, and derivatives. */
+    double *opened, *now, *now_bar;
+    double *slope; /* [steps][phases]: derivatives of the signal by its angle */
 };
 
 static int makes_sense(const control_options *o)
@@ -41,12 +44,15 @@ static int makes_sense(const control_options *o)
     return 1;
 }
 
-static void fill_signals(control *c)
+static void fill_signals(control *c, double rate, const double *phase)
 {
     for (uint64_t step = 0; step < c->o.steps; step++) {
-        const double angle = c->o.rate * ((double)step * c->o.dt);
+        const double angle = rate * ((double)step * c->o.dt);
         for (size_t p = 0; p < c->o.phases; p++) {
-            c->signal[step * c->o.phases + p] = sin(angle + c->o.phase[p]);
+            c->signal[step * c->o.phases + p] = sin(angle + phase[p]);
+            if (c->slope) {
+                c->slope[step * c->o.phases + p] = cos(angle + phase[p]);
+            }
         }
     }
 }
@@ -74,6 +80,11 @@ control *control_open(ds_memory *room, const control_options *o)
                     : NULL;
     ds_memory_each(room, c->padded * o->phases, (double **const[]){&c->weight, &c->bar, NULL});
     ds_memory_each(room, c->padded, (double **const[]){&c->tanh, &c->sum, NULL});
+    if (o->tunable && c->signal) {
+        c->slope = ds_memory_doubles(room, o->steps * o->phases);
+        ds_memory_each(room, CONTROL_PHASE + o->phases,
+                       (double **const[]){&c->opened, &c->now, &c->now_bar, NULL});
+    }
     if (room->failed || !c->signal) {
         room->failed = 1;
         return NULL;
@@ -81,8 +92,31 @@ control *control_open(ds_memory *room, const control_options *o)
     if (c->group) {
         memcpy(c->group, o->group, o->elements * sizeof *c->group);
     }
-    fill_signals(c);
+    fill_signals(c, o->rate, o->phase);
+    if (c->opened) {
+        c->opened[CONTROL_SCALE] = o->scale;
+        c->opened[CONTROL_RATE] = o->rate;
+        memcpy(c->opened + CONTROL_PHASE, o->phase, o->phases * sizeof *o->phase);
+        memcpy(c->now, c->opened, (CONTROL_PHASE + o->phases) * sizeof *c->now);
+    }
     return c;
+}
+
+const double *control_numbers(const control *c)
+{
+    return c->opened;
+}
+
+size_t control_count(const control *c)
+{
+    return CONTROL_PHASE + c->o.phases;
+}
+
+void control_tune(control *c, const double *numbers)
+{
+    memcpy(c->now, numbers ? numbers : c->opened, (CONTROL_PHASE + c->o.phases) * sizeof *c->now);
+    c->o.scale = c->now[CONTROL_SCALE];
+    fill_signals(c, c->now[CONTROL_RATE], c->now + CONTROL_PHASE);
 }
 
 size_t control_weights(const control *c)
@@ -119,6 +153,27 @@ void control_activate(control *c, uint64_t step, double *act)
 void control_clear(control *c)
 {
     memset(c->bar, 0, c->padded * c->o.phases * sizeof *c->bar);
+    if (c->now_bar) {
+        memset(c->now_bar, 0, (CONTROL_PHASE + c->o.phases) * sizeof *c->now_bar);
+    }
+}
+
+/* Adds the derivatives by scale, rate and phases. */
+static void tune_adjoint(control *c, uint64_t step)
+{
+    const double t = (double)step * c->o.dt;
+    for (size_t g = 0; g < c->groups; g++) {
+        c->now_bar[CONTROL_SCALE] += c->sum[g] * c->tanh[g];
+    }
+    for (size_t p = 0; p < c->o.phases; p++) {
+        double sum = 0;
+        for (size_t g = 0; g < c->groups; g++) {
+            sum += c->sum[g] * (1 - c->tanh[g] * c->tanh[g]) * c->weight[p * c->padded + g];
+        }
+        sum *= c->o.scale * c->slope[step * c->o.phases + p];
+        c->now_bar[CONTROL_PHASE + p] += sum;
+        c->now_bar[CONTROL_RATE] += sum * t;
+    }
 }
 
 void control_adjoint(control *c, uint64_t step, const double *act_bar)
@@ -126,6 +181,9 @@ void control_adjoint(control *c, uint64_t step, const double *act_bar)
     memset(c->sum, 0, c->padded * sizeof *c->sum);
     for (size_t i = 0; i < c->o.elements; i++) {
         c->sum[c->group ? c->group[i] : i] += act_bar[i];
+    }
+    if (c->now_bar) {
+        tune_adjoint(c, step);
     }
     c->kernel->adjoint(c->padded, c->o.phases, c->o.scale, signal_of(c, step), c->tanh, c->sum, c->bar);
 }
@@ -137,15 +195,26 @@ void control_gradient(const control *c, double *weights_bar)
     }
 }
 
-void control_tangent(control *c, uint64_t step, const double *weights_dot, double *act_dot)
+void control_tune_gradient(const control *c, double *numbers_bar)
+{
+    memcpy(numbers_bar, c->now_bar, (CONTROL_PHASE + c->o.phases) * sizeof *numbers_bar);
+}
+
+void control_tangent(control *c, uint64_t step, const double *weights_dot, const double *numbers_dot,
+                     double *act_dot)
 {
     const double *signal = signal_of(c, step);
+    const double t = (double)step * c->o.dt;
     for (size_t g = 0; g < c->groups; g++) {
         double sum = 0;
         for (size_t p = 0; p < c->o.phases; p++) {
-            sum += weights_dot[g * c->o.phases + p] * signal[p];
+            sum += weights_dot ? weights_dot[g * c->o.phases + p] * signal[p] : 0;
+            sum += numbers_dot ? c->weight[p * c->padded + g] * c->slope[step * c->o.phases + p] *
+                                     (numbers_dot[CONTROL_PHASE + p] + t * numbers_dot[CONTROL_RATE])
+                               : 0;
         }
-        c->sum[g] = c->o.scale * (1 - c->tanh[g] * c->tanh[g]) * sum;
+        c->sum[g] = c->o.scale * (1 - c->tanh[g] * c->tanh[g]) * sum +
+                    (numbers_dot ? numbers_dot[CONTROL_SCALE] * c->tanh[g] : 0);
     }
     for (size_t i = 0; i < c->o.elements; i++) {
         act_dot[i] = c->sum[c->group ? c->group[i] : i];

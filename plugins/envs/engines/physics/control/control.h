@@ -20,6 +20,7 @@ typedef struct control_options {
     double scale;            /* largest activation */
     double dt;               /* s */
     uint64_t steps;
+    int tunable;     /* scale, rate and phases change: control_tune() */
     const char *isa; /* NULL: the best, or that of DS_ISA; "baseline", "avx2", "avx512" */
 } control_options;
 
@@ -44,8 +45,19 @@ void control_clear(control *c);
 void control_adjoint(control *c, uint64_t step, const double *act_bar);
 void control_gradient(const control *c, double *weights_bar);
 
-/* Change of the activations of a step along weights_dot; call after control_activate() of the step. */
-void control_tangent(control *c, uint64_t step, const double *weights_dot, double *act_dot);
+/* Change of the activations of a step along weights_dot and numbers_dot (either may be NULL); call after
+ * control_activate() of the step. */
+void control_tangent(control *c, uint64_t step, const double *weights_dot, const double *numbers_dot,
+                     double *act_dot);
+
+/* Of a tunable controller: scale, rate, then the phases. Sets them (NULL: as opened), after which the weights
+ * are as before; their derivatives, summed like those by the weights. */
+enum { CONTROL_SCALE, CONTROL_RATE, CONTROL_PHASE };
+void control_tune(control *c, const double *numbers);
+void control_tune_gradient(const control *c, double *numbers_bar);
+/* The numbers as opened, NULL if it is not tunable; how many there are. */
+const double *control_numbers(const control *c);
+size_t control_count(const control *c);
 
 /* Writes the phases of a scene and returns the rate: gear sin(2.5 (t + p pi/4)), walker sin(20 t + 2 pi p/8),
  * jellyfish sin(10 t + 2 pi p/8); sin and cos if `phases` is 2. */

@@ -17,6 +17,7 @@
 #include "engines/physics/fem/kernels/kernels.h"
 #include "engines/physics/fem/obstacle.h"
 #include "engines/physics/fem/plain.h"
+#include "engines/physics/fem/rest.h"
 
 #include <diffsim/helper/fail.h>
 #include <math.h>
@@ -320,45 +321,9 @@ fem_state fem_episode_state(fem_episode *e)
 
 /* ---- adjoint ---- */
 
-void fem_variation_open(fem_variation *v, ds_memory *room, const fem_model *m)
-{
-    *v = (fem_variation){0};
-    ds_memory_each(room, 3 * m->particles, (double **const[]){&v->q, &v->u, NULL});
-    v->mass = ds_memory_doubles(room, m->particles);
-    ds_memory_each(room, m->springs + 1,
-                   (double **const[]){&v->spring_ke, &v->spring_kd, &v->spring_rest, NULL});
-    v->triangle_act = ds_memory_doubles(room, m->triangles + 1);
-    ds_memory_each(room, m->edges + 1, (double **const[]){&v->edge_act, &v->edge_rest, NULL});
-    v->tet_act = ds_memory_doubles(room, m->tets + 1);
-    v->solid = ds_memory_take(room, m->tets + 1, sizeof *v->solid);
-}
-
 static void clear(double *x, size_t n)
 {
     memset(x, 0, n * sizeof *x);
-}
-
-void fem_variation_clear(fem_variation *v, const fem_model *m)
-{
-    clear(v->q, 3 * m->particles);
-    clear(v->u, 3 * m->particles);
-    clear(v->mass, m->particles);
-    clear(v->spring_ke, m->springs);
-    clear(v->spring_kd, m->springs);
-    clear(v->spring_rest, m->springs);
-    clear(v->triangle_act, m->triangles);
-    clear(v->edge_act, m->edges);
-    clear(v->edge_rest, m->edges);
-    clear(v->tet_act, m->tets);
-    for (size_t t = 0; t < m->tets; t++) {
-        v->solid[t] = (fem_solid){0};
-    }
-    memset(v->membrane, 0, sizeof v->membrane);
-    memset(v->bending, 0, sizeof v->bending);
-    v->ke = v->kd = v->kf = v->mu = v->offset = 0;
-    clear(v->gravity, 3);
-    clear(v->wind, 3);
-    memset(v->obstacle, 0, sizeof v->obstacle);
 }
 
 /* ---- motion in a plane ---- */
@@ -470,6 +435,9 @@ static int reverse_step(fem_episode *e, uint64_t k, double *state, const double 
         e->driver->activate(e->self, k, &act);
     }
     e->kernels->vjp(&e->pack, state, e->force, e->bar);
+    if (e->options.want & FEM_WANT_REST) {
+        fem_rest_vjp(&e->pack, e->model, state, e->force, g);
+    }
     fem_obstacles_vjp(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force, e->bar,
                       g->obstacle);
     if (e->driver->field.bar) {
@@ -791,6 +759,9 @@ static void change_forces(tangent *t, uint64_t step, const double *state)
     of_edges(t, state);
     of_tets(t, state);
     of_ground(t, state);
+    if (t->e->options.want & FEM_WANT_REST) {
+        fem_rest_jvp(p, t->e->model, state, t->along, t->force_dot);
+    }
     fem_obstacles_jvp(t->e->model->obstacle, t->e->model->obstacles, p->particles, state, t->dot,
                       t->along->obstacle, t->force_dot);
     dot_hand(t, &d->push, step, 0, 4, t->force_dot);

@@ -12,6 +12,7 @@
 #define DS_ENGINES_FEM_EPISODE_H
 
 #include "engines/physics/fem/model.h"
+#include "engines/physics/fem/variation.h"
 
 #include <diffsim/host.h>
 
@@ -68,25 +69,6 @@ typedef struct fem_driver {
     fem_field field;
 } fem_driver;
 
-/* One number for everything that an episode depends on: derivatives of the loss, or a direction. */
-typedef struct fem_variation {
-    double *q, *u; /* [particles][3], by the start */
-    double *mass;  /* [particles]; 0 for fixed ones */
-    double *spring_ke, *spring_kd, *spring_rest;
-    double *triangle_act, *edge_act, *tet_act; /* by the activations of the model: sums over the steps */
-    double *edge_rest;
-    fem_solid *solid; /* [tets] */
-    fem_membrane membrane[FEM_MOST_SHEETS];
-    fem_bending bending[FEM_MOST_SHEETS];
-    double ke, kd, kf, mu, offset; /* of the ground */
-    double gravity[3], wind[3];
-    fem_obstacle_bar obstacle[FEM_MOST_OBSTACLES];
-} fem_variation;
-
-/* Opens with zeros in the shape of the model; arrays from `room`, check room->failed. */
-void fem_variation_open(fem_variation *v, ds_memory *room, const fem_model *m);
-void fem_variation_clear(fem_variation *v, const fem_model *m);
-
 enum {
     FEM_WANT_MATERIAL = 1, /* derivatives by spring, membrane, bending and solid constants */
     FEM_WANT_ACTIVATION = 2,
@@ -95,7 +77,9 @@ enum {
      * adjoint then stays in that plane. By symmetry the motion across the plane does not contribute to these
      * derivatives, but a sheet pressed in its plane buckles: the adjoint across the plane would grow without
      * bound and overflow. */
-    FEM_WANT_IN_PLANE = 4
+    FEM_WANT_IN_PLANE = 4,
+    FEM_WANT_REST =
+        8 /* derivatives by the shape at rest (rest.h), in scalar code: the reverse takes longer */
 };
 
 typedef struct fem_options {

@@ -30,7 +30,11 @@ env_engine_libs += %D%/libfem.la $(fem_variants) %D%/libobstacle.la
 	%D%/read/reader.c \
 	%D%/read/reader.h \
 	%D%/read/surfaces.c \
-	%D%/shapes.c
+	%D%/rest.c \
+	%D%/rest.h \
+	%D%/shapes.c \
+	%D%/variation.c \
+	%D%/variation.h
 
 fem_kernel_sources = %D%/kernels/variant.c %D%/kernels/kernels.h %D%/kernels/lanes.h
 fem_kernel_cflags = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -Wno-psabi

@@ -33,7 +33,7 @@ typedef struct column {
     size_t place, size;
 } column;
 
-enum { KINDS = 5, MOST_COLUMNS = 5 };
+enum { KINDS = 5, MOST_COLUMNS = 6 };
 
 static const column columns[KINDS][MOST_COLUMNS] = {
     [PARTICLES] = {{offsetof(fem_model, q), 3 * sizeof(double)},
@@ -47,11 +47,13 @@ static const column columns[KINDS][MOST_COLUMNS] = {
     [TRIANGLES] = {{offsetof(fem_model, triangle), 3 * sizeof(uint32_t)},
                    {offsetof(fem_model, triangle_inverse), 4 * sizeof(double)},
                    {offsetof(fem_model, triangle_area), sizeof(double)},
+                   {offsetof(fem_model, triangle_factor), sizeof(double)},
                    {offsetof(fem_model, triangle_act), sizeof(double)},
                    {offsetof(fem_model, triangle_sheet), 1}},
     [EDGES] = {{offsetof(fem_model, edge), 4 * sizeof(uint32_t)},
                {offsetof(fem_model, edge_rest), sizeof(double)},
                {offsetof(fem_model, edge_length), sizeof(double)},
+               {offsetof(fem_model, edge_factor), sizeof(double)},
                {offsetof(fem_model, edge_act), sizeof(double)},
                {offsetof(fem_model, edge_sheet), 1}},
     [TETS] = {{offsetof(fem_model, tet), 4 * sizeof(uint32_t)},
@@ -176,6 +178,7 @@ void fem_add_triangle(fem_model *m, uint32_t i, uint32_t j, uint32_t k)
         fail(m, DS_E_PARAM, "triangle %zu (particles %u, %u, %u) has no area", t, i, j, k);
         return;
     }
+    m->triangle_factor[t] = 1;
     m->triangles++;
 }
 
@@ -194,6 +197,7 @@ static void fem_add_edge(fem_model *m, const uint32_t v[4])
              v[0], v[1], v[2], v[3]);
         return;
     }
+    m->edge_factor[e] = 1;
     m->edges++;
 }
 

@@ -12,7 +12,7 @@
  *   obstacles    fixed bodies, likewise (obstacle.h).
  * To build a model, call fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake
  * is kept in `problem`; later calls do nothing, and fem_model_finish() returns it. Afterwards all arrays
- * except topology and rest data may change between episodes. SI units; vectors over particles are
+ * except topology may change between episodes. SI units; vectors over particles are
  * [particles][3]. */
 #ifndef DS_ENGINES_FEM_MODEL_H
 #define DS_ENGINES_FEM_MODEL_H
@@ -70,7 +70,8 @@ typedef struct fem_model {
     size_t triangles;
     uint32_t *triangle;       /* [triangles][3] */
     double *triangle_inverse; /* [triangles][4]: rows of the inverse of the rest edges in the plane */
-    double *triangle_area;    /* m^2 */
+    double *triangle_area;    /* m^2, at rest */
+    double *triangle_factor;  /* of its elastic forces; 1 by default */
     double *triangle_act;     /* activation: positive shrinks; 0 by default */
     uint8_t *triangle_sheet;  /* the membrane of each triangle; 0 by default */
     size_t sheets;            /* membranes, each with its bending; 1 by default */
@@ -80,6 +81,7 @@ typedef struct fem_model {
     uint32_t *edge;      /* [edges][4], see fem_mesh_edges() */
     double *edge_rest;   /* rad, the angle at rest */
     double *edge_length; /* m, at rest */
+    double *edge_factor; /* of its forces; 1 by default */
     double *edge_act;    /* rad, added to the angle at rest */
     uint8_t *edge_sheet; /* the bending of each edge; 0 by default */
     fem_bending bending[FEM_MOST_SHEETS];
@@ -90,6 +92,10 @@ typedef struct fem_model {
     double *tet_volume;  /* m^3 */
     double *tet_act;
     fem_solid *solid; /* [tets] */
+
+    /* [particles][3], m: positions at rest in any frame of each body, if they change between episodes (rest.h);
+     * owned by the caller. NULL: they do not. */
+    double *rest;
 
     fem_ground ground;
 

@@ -67,6 +67,17 @@ static double box_distance(const double x[3], const double half[3], double g[3],
     return depth;
 }
 
+/* The distance at x of a body that is `scale` times larger. */
+static double surface_distance(const fem_obstacle *o, const double x[3], double g[3], double h[9])
+{
+    const double own[3] = {x[0] / o->scale, x[1] / o->scale, x[2] / o->scale};
+    const double phi = o->distance(o->body, own, g, h);
+    for (int i = 0; i < 9; i++) {
+        h[i] /= o->scale;
+    }
+    return o->scale * phi;
+}
+
 static double own_distance(const fem_obstacle *o, const double x[3], double g[3], double h[9])
 {
     static const int all[3] = {1, 1, 1};
@@ -76,7 +87,7 @@ static double own_distance(const fem_obstacle *o, const double x[3], double g[3]
     case FEM_CAPSULE:
         return capsule_distance(x, o->size, g, h);
     case FEM_SURFACE:
-        return o->distance(o->body, x, g, h);
+        return surface_distance(o, x, g, h);
     default:
         return round_distance(x, all, o->size[0], g, h);
     }
@@ -84,9 +95,21 @@ static double own_distance(const fem_obstacle *o, const double x[3], double g[3]
 
 /* ---- in the world ---- */
 
-/* Rows: the axes of the body in the world, so that own = r (world - position). */
-static void axes(const double q[4], double r[9])
+double fem_obstacle_rotation(const fem_obstacle *o, double unit[4])
 {
+    const double *w = o->rotation;
+    const double length = o->turns ? sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]) : 1.0;
+    for (int i = 0; i < 4; i++) {
+        unit[i] = w[i] / length;
+    }
+    return length;
+}
+
+/* Rows: the axes of the body in the world, so that own = r (world - position). */
+static void axes(const fem_obstacle *o, double r[9])
+{
+    double q[4];
+    fem_obstacle_rotation(o, q);
     const double w = q[0], x = q[1], y = q[2], z = q[3];
     const double m[9] = {1 - 2 * (y * y + z * z), 2 * (x * y + w * z),     2 * (x * z - w * y),
                          2 * (x * y - w * z),     1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
@@ -96,9 +119,10 @@ static void axes(const double q[4], double r[9])
 
 int fem_obstacle_is_near(const fem_obstacle *o, const double q[3])
 {
+    const double scale = o->shape == FEM_SURFACE ? o->scale : 1.0;
     double reach = o->offset, d[3];
     for (int i = 0; i < 3; i++) {
-        reach += o->size[i];
+        reach += scale * o->size[i];
         d[i] = q[i] - o->position[i];
     }
     return dot3(d, d) < reach * reach;
@@ -106,10 +130,12 @@ int fem_obstacle_is_near(const fem_obstacle *o, const double q[3])
 
 void fem_obstacle_point(const fem_obstacle *o, const double own[3], double world[3])
 {
+    const double scale = o->shape == FEM_SURFACE ? o->scale : 1.0;
     double r[9];
-    axes(o->rotation, r);
+    axes(o, r);
     for (int i = 0; i < 3; i++) {
-        world[i] = o->position[i] + r[i] * own[0] + r[3 + i] * own[1] + r[6 + i] * own[2];
+        world[i] = o->position[i] + r[i] * (scale * own[0]) + r[3 + i] * (scale * own[1]) +
+                   r[6 + i] * (scale * own[2]);
     }
 }
 
@@ -117,7 +143,7 @@ double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[
                              double *slope)
 {
     double r[9], x[3], g[3], h[9], world[9], d[3];
-    axes(o->rotation, r);
+    axes(o, r);
     for (int i = 0; i < 3; i++) {
         d[i] = q[i] - o->position[i];
     }
@@ -157,7 +183,7 @@ static void growth(const fem_obstacle *o, const double q[3], double way[9])
     if (o->shape != FEM_BOX && o->shape != FEM_CAPSULE) {
         return;
     }
-    axes(o->rotation, r);
+    axes(o, r);
     for (int i = 0; i < 3; i++) {
         double x = 0.0;
         for (int k = 0; k < 3; k++) {
@@ -167,6 +193,37 @@ static void growth(const fem_obstacle *o, const double q[3], double way[9])
         for (int k = 0; k < 3 && moves; k++) {
             way[3 * i + k] = x < 0.0 ? r[3 * i + k] : -r[3 * i + k];
         }
+    }
+}
+
+static void cross(const double a[3], const double b[3], double out[3])
+{
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        out[i] = a[j] * b[k] - a[k] * b[j];
+    }
+}
+
+/* The rotation of the body, as a vector, from a change of its quaternion: 2 Im(change conj(unit)) / length. */
+static void turn_of(const fem_obstacle *o, const double dot[4], double vector[3])
+{
+    double unit[4], product[3];
+    const double length = fem_obstacle_rotation(o, unit);
+    cross(dot + 1, unit + 1, product);
+    for (int i = 0; i < 3; i++) {
+        vector[i] = 2.0 / length * (unit[0] * dot[1 + i] - dot[0] * unit[1 + i] - product[i]);
+    }
+}
+
+/* The reverse: adds derivatives by the quaternion from those by the vector. */
+static void turn_bar(const fem_obstacle *o, const double vector_bar[3], double bar[4])
+{
+    double unit[4], product[3];
+    const double length = fem_obstacle_rotation(o, unit);
+    cross(vector_bar, unit + 1, product);
+    bar[0] -= 2.0 / length * dot3(vector_bar, unit + 1);
+    for (int i = 0; i < 3; i++) {
+        bar[1 + i] += 2.0 / length * (unit[0] * vector_bar[i] + product[i]);
     }
 }
 
@@ -256,8 +313,18 @@ static void reverse(const fem_obstacle *o, const touch *t, const double *q, cons
     by->offset -= cb;
     by->size[0] -= is_round(o) ? cb : 0.0;
     growth(o, q, way);
+    double d[3], spin[3], arm[3];
     for (int i = 0; i < 3; i++) {
         by->size[i] += dot3(point_bar, way + 3 * i);
+        d[i] = q[i] - o->position[i];
+    }
+    if (o->turns) { /* the normal turns with the body, and the point stays behind */
+        cross(t->n, nb, spin);
+        cross(d, point_bar, arm);
+        turn_bar(o, (const double[3]){spin[0] - arm[0], spin[1] - arm[1], spin[2] - arm[2]}, by->rotation);
+    }
+    if (o->shape == FEM_SURFACE) {
+        by->scale += (cb * (t->c + o->offset) - dot3(point_bar, d)) / o->scale;
     }
 }
 
@@ -281,15 +348,26 @@ static void change(const fem_obstacle *o, const touch *t, const double *q, const
 {
     double way[9], dx[3], dn[3], dut[3], dhold = 0.0; /* dx: of the point seen from the body */
     growth(o, q, way);
+    double turn[3] = {0.0, 0.0, 0.0}, d[3], arm[3], spin[3];
+    const double grow = o->shape == FEM_SURFACE ? along->scale / o->scale : 0.0;
     for (int i = 0; i < 3; i++) {
-        dx[i] = dq[i] - along->position[i];
+        d[i] = q[i] - o->position[i];
+    }
+    if (o->turns) {
+        turn_of(o, along->rotation, turn);
+    }
+    cross(turn, d, arm);
+    cross(turn, t->n, spin);
+    for (int i = 0; i < 3; i++) {
+        dx[i] = dq[i] - along->position[i] - arm[i] - grow * d[i];
         for (int k = 0; k < 3; k++) {
             dx[i] += way[3 * k + i] * along->size[k];
         }
     }
-    const double dc = t->slope * dot3(t->n, dx) - (is_round(o) ? along->size[0] : 0.0) - along->offset;
+    const double dc = t->slope * dot3(t->n, dx) - (is_round(o) ? along->size[0] : 0.0) - along->offset +
+                      grow * (t->c + o->offset);
     for (int i = 0; i < 3; i++) {
-        dn[i] = dot3(t->turn + 3 * i, dx);
+        dn[i] = dot3(t->turn + 3 * i, dx) + spin[i];
     }
     const double dun = dot3(du, t->n) + dot3(u, dn);
     for (int i = 0; i < 3; i++) {

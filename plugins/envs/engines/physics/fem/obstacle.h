@@ -26,12 +26,14 @@ typedef struct fem_obstacle {
     fem_obstacle_shape shape;
     double size[3];                  /* m */
     double position[3], rotation[4]; /* of its own frame in the world: m, unit quaternion w x y z */
+    int turns;                       /* not 0: the rotation is a variable, a quaternion of any length */
     double offset;                   /* m: contact begins at this distance */
     double ke, kd, kf, mu;           /* N/m, N s/m, N s/m, 1 */
     /* FEM_SURFACE, in the own frame: the signed distance at x, its gradient and second derivatives (row by
      * row). */
     double (*distance)(const void *body, const double x[3], double gradient[3], double hessian[9]);
     const void *body;
+    double scale; /* FEM_SURFACE: of the body, its distances and what is drawn; `size` is that without it */
     /* FEM_SURFACE: what is drawn, points [points][3] in its own frame, three indices for each triangle */
     const double *point;
     const uint32_t *index;
@@ -40,7 +42,7 @@ typedef struct fem_obstacle {
 
 /* Derivatives by the constants of an obstacle, or their change. */
 typedef struct fem_obstacle_bar {
-    double size[3], position[3], offset;
+    double size[3], position[3], rotation[4], scale, offset;
     double ke, kd, kf, mu;
 } fem_obstacle_bar;
 
@@ -48,6 +50,9 @@ typedef struct fem_obstacle_bar {
  * slope: length of the gradient of the distance, 1 but for a FEM_SURFACE. */
 double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[3], double turn[9],
                              double *slope);
+
+/* The rotation as a unit quaternion; returns the length of that of the obstacle. */
+double fem_obstacle_rotation(const fem_obstacle *o, double unit[4]);
 
 /* The place in the world of a point of its own frame. */
 void fem_obstacle_point(const fem_obstacle *o, const double own[3], double world[3]);

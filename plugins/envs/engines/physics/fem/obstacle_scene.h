@@ -43,7 +43,7 @@ static inline void fem_obstacle_place(const fem_obstacle *o, double *out)
     }
     if (o->shape != FEM_SURFACE) {
         memcpy(out, o->position, sizeof o->position);
-        memcpy(out + 3, o->rotation, sizeof o->rotation);
+        fem_obstacle_rotation(o, out + 3);
     }
 }
 

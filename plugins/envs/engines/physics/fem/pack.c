@@ -125,6 +125,14 @@ static void load_sheets(fem_pack *p, const fem_model *m)
     }
 }
 
+/* Sizes of triangles and edges with their factors of stiffness. */
+static void load_sizes(fem_set *s, const double *size, const double *factor, size_t field, size_t fields)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        s->constant[(i / FEM_CHUNK * fields + field) * FEM_CHUNK + i % FEM_CHUNK] = size[i] * factor[i];
+    }
+}
+
 static void load_activations(fem_set *s, const double *act)
 {
     if (s->count > 0) {
@@ -145,9 +153,9 @@ void fem_pack_load(fem_pack *p, const fem_model *m)
     set_constants(&p->spring, m->spring_kd, 1, FEM_SPRING_KD, FEM_SPRING_FIELDS);
     set_constants(&p->spring, m->spring_rest, 1, FEM_SPRING_REST, FEM_SPRING_FIELDS);
     set_constants(&p->triangle, m->triangle_inverse, 4, FEM_TRIANGLE_INVERSE, FEM_TRIANGLE_FIELDS);
-    set_constants(&p->triangle, m->triangle_area, 1, FEM_TRIANGLE_AREA, FEM_TRIANGLE_FIELDS);
+    load_sizes(&p->triangle, m->triangle_area, m->triangle_factor, FEM_TRIANGLE_AREA, FEM_TRIANGLE_FIELDS);
     set_constants(&p->edge, m->edge_rest, 1, FEM_EDGE_REST, FEM_EDGE_FIELDS);
-    set_constants(&p->edge, m->edge_length, 1, FEM_EDGE_LENGTH, FEM_EDGE_FIELDS);
+    load_sizes(&p->edge, m->edge_length, m->edge_factor, FEM_EDGE_LENGTH, FEM_EDGE_FIELDS);
     set_constants(&p->tet, m->tet_inverse, 9, FEM_TET_INVERSE, FEM_TET_FIELDS);
     set_constants(&p->tet, m->tet_volume, 1, FEM_TET_VOLUME, FEM_TET_FIELDS);
     load_solids(p, m);

@@ -5,6 +5,9 @@
 
 #include "engines/physics/soft/loads.h"
 #include "engines/physics/soft/materials.h"
+#include "engines/physics/soft/pose.h"
+#include "engines/physics/soft/shape.h"
+#include "engines/physics/soft/slots.h"
 
 #include <diffsim/helper/fail.h>
 #include <diffsim/helper/random.h>
@@ -13,18 +16,28 @@
 
 /* ---- numbers of the model ---- */
 
-/* Numbers of the model or their derivatives: first, first + stride, ... */
-typedef struct slot {
-    double *first;
-    size_t count, stride;
-} slot;
+/* Numbers of a quantity that is a vector, else 1. */
+static size_t axes_of(const body_variable *q)
+{
+    switch (q->kind) {
+    case BODY_VARIABLE_POSITION:
+    case BODY_VARIABLE_TURN:
+    case BODY_VARIABLE_VELOCITY:
+    case BODY_VARIABLE_CENTER:
+        return 3;
+    case BODY_VARIABLE_NUMBERS:
+    case BODY_VARIABLE_SHAPE:
+    case BODY_VARIABLE_CONTROL:
+        return q->place.count;
+    default:
+        return 1;
+    }
+}
 
 /* One variable for each axis. */
 static int is_vector(const body_variable *q)
 {
-    return q->kind == BODY_VARIABLE_POSITION || q->kind == BODY_VARIABLE_TURN ||
-           q->kind == BODY_VARIABLE_VELOCITY || q->kind == BODY_VARIABLE_CENTER ||
-           (q->kind == BODY_VARIABLE_NUMBERS && q->place.count == 3);
+    return axes_of(q) > 1;
 }
 
 static int is_fixed(const body_variable *q, size_t axis)
@@ -36,7 +49,7 @@ static int is_fixed(const body_variable *q, size_t axis)
 static size_t axis_of(const body_variable *q, size_t d)
 {
     size_t axis = 0;
-    while (axis < 2 && (is_fixed(q, axis) || d > 0)) {
+    while (axis + 1 < axes_of(q) && (is_fixed(q, axis) || d > 0)) {
         d -= is_fixed(q, axis) ? 0 : 1;
         axis++;
     }
@@ -57,7 +70,7 @@ static size_t place_of(const body_variable *q, size_t axis)
 static int is_material(body_variable_kind kind)
 {
     return kind == BODY_VARIABLE_YOUNGS || kind == BODY_VARIABLE_POISSON ||
-           kind == BODY_VARIABLE_MATERIAL_DENSITY;
+           kind == BODY_VARIABLE_MATERIAL_DENSITY || kind == BODY_VARIABLE_FACTOR;
 }
 
 static int has_no_truth(body_variable_kind kind)
@@ -72,12 +85,6 @@ static int is_each(body_variable_kind kind)
            kind == BODY_VARIABLE_SPRING_KE || kind == BODY_VARIABLE_SPRING_KD ||
            kind == BODY_VARIABLE_SPRING_REST || kind == BODY_VARIABLE_REST_AREAS ||
            kind == BODY_VARIABLE_REST_ANGLES;
-}
-
-/* Moves all particles together at the start. */
-static int is_pose(body_variable_kind kind)
-{
-    return kind == BODY_VARIABLE_POSITION || kind == BODY_VARIABLE_TURN;
 }
 
 /* Without `log` the number is the variable times this. A membrane with activation a is at rest with the area
@@ -96,161 +103,19 @@ static double scale_of(const body_variable *q)
     }
 }
 
-static slot numbers_of_model(fem_model *m, const body_variable *q);
-
 /* With `log`, 10^variable of the true number. */
 static double base_of(const body_variables *set, const body_variable *q, const double *truth)
 {
     return q->kind == BODY_VARIABLE_MASSES ? 1
            : q->kind == BODY_VARIABLE_DENSITY
                ? set->density
-               : truth[q->first * numbers_of_model(set->model, q).stride] / scale_of(q);
-}
-
-/* The variables x, v, grad begin with those of item i. */
-
-static slot numbers_of_model(fem_model *m, const body_variable *q)
-{
-    const size_t solid = sizeof(fem_solid) / sizeof(double);
-    const size_t sheet = sizeof(fem_membrane) / sizeof(double), bend = sizeof(fem_bending) / sizeof(double);
-    switch (q->kind) {
-    case BODY_VARIABLE_POSITION:
-    case BODY_VARIABLE_TURN:
-    case BODY_VARIABLE_CENTER:
-        return (slot){m->q, 3 * m->particles, 1};
-    case BODY_VARIABLE_VELOCITY:
-    case BODY_VARIABLE_VELOCITIES:
-        return (slot){m->u, 3 * m->particles, 1};
-    case BODY_VARIABLE_DENSITY:
-    case BODY_VARIABLE_MASSES:
-    case BODY_VARIABLE_MATERIAL_DENSITY:
-        return (slot){m->mass, m->particles, 1};
-    case BODY_VARIABLE_GRAVITY:
-        return (slot){&m->gravity[1], 1, 1};
-    case BODY_VARIABLE_SOLID_MU:
-        return (slot){&m->solid->mu, m->tets, solid};
-    case BODY_VARIABLE_SOLID_LAMBDA:
-        return (slot){&m->solid->lambda, m->tets, solid};
-    case BODY_VARIABLE_SOLID_KD:
-        return (slot){&m->solid->kd, m->tets, solid};
-    case BODY_VARIABLE_STRETCH:
-        return (slot){&m->membrane->mu, m->sheets, sheet};
-    case BODY_VARIABLE_AREA:
-        return (slot){&m->membrane->lambda, m->sheets, sheet};
-    case BODY_VARIABLE_AREA_KD:
-        return (slot){&m->membrane->kd, m->sheets, sheet};
-    case BODY_VARIABLE_LIFT:
-        return (slot){&m->membrane->lift, m->sheets, sheet};
-    case BODY_VARIABLE_DRAG:
-        return (slot){&m->membrane->drag, m->sheets, sheet};
-    case BODY_VARIABLE_BEND:
-        return (slot){&m->bending->ke, m->sheets, bend};
-    case BODY_VARIABLE_BEND_KD:
-        return (slot){&m->bending->kd, m->sheets, bend};
-    case BODY_VARIABLE_REST_AREA:
-    case BODY_VARIABLE_REST_AREAS:
-        return (slot){m->triangle_act, m->triangles, 1};
-    case BODY_VARIABLE_REST_ANGLE:
-    case BODY_VARIABLE_REST_ANGLES:
-        return (slot){m->edge_rest, m->edges, 1};
-    case BODY_VARIABLE_SPRING_KE:
-        return (slot){m->spring_ke, m->springs, 1};
-    case BODY_VARIABLE_SPRING_KD:
-        return (slot){m->spring_kd, m->springs, 1};
-    case BODY_VARIABLE_SPRING_REST:
-        return (slot){m->spring_rest, m->springs, 1};
-    case BODY_VARIABLE_GROUND_KE:
-        return (slot){&m->ground.ke, 1, 1};
-    case BODY_VARIABLE_GROUND_KD:
-        return (slot){&m->ground.kd, 1, 1};
-    case BODY_VARIABLE_GROUND_KF:
-        return (slot){&m->ground.kf, 1, 1};
-    case BODY_VARIABLE_GROUND_MU:
-        return (slot){&m->ground.mu, 1, 1};
-    case BODY_VARIABLE_NUMBERS:
-        return (slot){(double *)(void *)((char *)m + q->place.in_model), q->place.count, 1};
-    case BODY_VARIABLE_WEIGHTS:
-    case BODY_VARIABLE_YOUNGS:
-    case BODY_VARIABLE_POISSON:
-    case BODY_VARIABLE_LOAD:
-        break;
-    }
-    return (slot){NULL, 0, 1};
-}
-
-/* The same numbers of a variation; counts and strides are those of the model. */
-static double *numbers_of_variation(const fem_variation *v, const body_variable *q)
-{
-    fem_variation *w = (fem_variation *)(uintptr_t)v; /* const for the caller only */
-    switch (q->kind) {
-    case BODY_VARIABLE_POSITION:
-    case BODY_VARIABLE_TURN:
-    case BODY_VARIABLE_CENTER:
-        return w->q;
-    case BODY_VARIABLE_VELOCITY:
-    case BODY_VARIABLE_VELOCITIES:
-        return w->u;
-    case BODY_VARIABLE_DENSITY:
-    case BODY_VARIABLE_MASSES:
-    case BODY_VARIABLE_MATERIAL_DENSITY:
-        return w->mass;
-    case BODY_VARIABLE_GRAVITY:
-        return &w->gravity[1];
-    case BODY_VARIABLE_SOLID_MU:
-        return &w->solid->mu;
-    case BODY_VARIABLE_SOLID_LAMBDA:
-        return &w->solid->lambda;
-    case BODY_VARIABLE_SOLID_KD:
-        return &w->solid->kd;
-    case BODY_VARIABLE_STRETCH:
-        return &w->membrane->mu;
-    case BODY_VARIABLE_AREA:
-        return &w->membrane->lambda;
-    case BODY_VARIABLE_AREA_KD:
-        return &w->membrane->kd;
-    case BODY_VARIABLE_LIFT:
-        return &w->membrane->lift;
-    case BODY_VARIABLE_DRAG:
-        return &w->membrane->drag;
-    case BODY_VARIABLE_BEND:
-        return &w->bending->ke;
-    case BODY_VARIABLE_BEND_KD:
-        return &w->bending->kd;
-    case BODY_VARIABLE_REST_AREA:
-    case BODY_VARIABLE_REST_AREAS:
-        return w->triangle_act;
-    case BODY_VARIABLE_REST_ANGLE:
-    case BODY_VARIABLE_REST_ANGLES:
-        return w->edge_rest;
-    case BODY_VARIABLE_SPRING_KE:
-        return w->spring_ke;
-    case BODY_VARIABLE_SPRING_KD:
-        return w->spring_kd;
-    case BODY_VARIABLE_SPRING_REST:
-        return w->spring_rest;
-    case BODY_VARIABLE_GROUND_KE:
-        return &w->ke;
-    case BODY_VARIABLE_GROUND_KD:
-        return &w->kd;
-    case BODY_VARIABLE_GROUND_KF:
-        return &w->kf;
-    case BODY_VARIABLE_GROUND_MU:
-        return &w->mu;
-    case BODY_VARIABLE_NUMBERS:
-        return (double *)(void *)((char *)w + q->place.in_variation);
-    case BODY_VARIABLE_WEIGHTS:
-    case BODY_VARIABLE_YOUNGS:
-    case BODY_VARIABLE_POISSON:
-    case BODY_VARIABLE_LOAD:
-        break;
-    }
-    return NULL;
+               : truth[q->first * body_slot_of(set->model, q).stride] / scale_of(q);
 }
 
 /* Does number j move with the variable? Numbers of fixed particles do not. */
 static int is_free(const fem_model *m, const body_variable *q, size_t j)
 {
-    if (is_vector(q) && is_fixed(q, j % 3)) {
+    if (is_vector(q) && is_fixed(q, j % axes_of(q))) {
         return 0;
     }
     switch (q->kind) {
@@ -311,9 +176,9 @@ static uint64_t variables_of(const body_variables *set, const body_variable *q)
         return body_load_numbers(q->load);
     }
     if (!is_each(q->kind)) {
-        return is_vector(q) ? place_of(q, 3) : 1;
+        return is_vector(q) ? place_of(q, axes_of(q)) : 1;
     }
-    const size_t count = numbers_of_model(set->model, q).count;
+    const size_t count = body_slot_of(set->model, q).count;
     uint64_t n = 0;
     for (size_t j = 0; j < count; j++) {
         n += is_free(set->model, q, j) ? 1 : 0;
@@ -323,7 +188,7 @@ static uint64_t variables_of(const body_variables *set, const body_variable *q)
 
 int body_variables_has_logarithm(const body_variables *set, const body_variable *q)
 {
-    const slot numbers = numbers_of_model(set->model, q);
+    const body_slot numbers = body_slot_of(set->model, q);
     return numbers.count == 0 || base_of(set, q, numbers.first) > 0;
 }
 
@@ -452,6 +317,17 @@ void body_variables_range(const body_variables *set, uint64_t i, double *lower, 
     }
 }
 
+/* Quaternions are w x y z; sheets lie along x and z. */
+static void name_axis(const body_variable *q, size_t axis, ds_env_variable *out)
+{
+    static const char *const letters[] = {"", "", "xz", "xyz", "wxyz"};
+    if (q->kind == BODY_VARIABLE_CONTROL) {
+        ds_env_variable_put(out->name, "%s.%zu", q->name, axis);
+    } else {
+        ds_env_variable_put(out->name, "%s.%c", q->name, letters[axes_of(q)][axis]);
+    }
+}
+
 void body_variables_name(const body_variables *set, uint64_t i, ds_env_variable *out)
 {
     const uint64_t k = item_of(set, i);
@@ -460,7 +336,7 @@ void body_variables_name(const body_variables *set, uint64_t i, ds_env_variable 
     if (q->kind == BODY_VARIABLE_LOAD) {
         body_load_name(q->load, j, q->name, out);
     } else if (is_vector(q)) {
-        ds_env_variable_put(out->name, "%s.%c", q->name, "xyz"[axis_of(q, j)]);
+        name_axis(q, axis_of(q, j), out);
     } else if (q->kind == BODY_VARIABLE_VELOCITIES) {
         ds_env_variable_put(out->name, "%s.%u.%c", q->name, j / 3, "xyz"[j % 3]);
     } else if (set->at[k + 1] - set->at[k] > 1 || (is_each(q->kind) && q->of == NULL)) {
@@ -468,7 +344,7 @@ void body_variables_name(const body_variables *set, uint64_t i, ds_env_variable 
     } else {
         ds_env_variable_put(out->name, "%s", q->name);
     }
-    ds_env_variable_put(out->unit, q->log ? "log10 %s" : "%s", q->unit);
+    ds_env_variable_put(out->unit, q->log ? q->unit[0] != '\0' ? "log10 %s" : "log10" : "%s", q->unit);
     if (set->at[k + 1] - set->at[k] > 1) {
         ds_env_variable_put(out->group, "%s", q->name);
     }
@@ -492,26 +368,34 @@ static double error_of(const body_variables *set, const body_variable *q, const 
     if (is_material(q->kind)) {
         return body_material_error(q, v);
     }
+    if (q->axes == NULL && (q->kind == BODY_VARIABLE_SHAPE || q->kind == BODY_VARIABLE_CONTROL)) {
+        const double built = q->kind == BODY_VARIABLE_SHAPE ? q->shape->built[q->first]
+                                                            : control_numbers(set->control)[q->first];
+        return q->log ? fabs(pow(10, v) / built - 1) : fabs(v - built);
+    }
     if (q->log) {
         return fabs(pow(10, v) / base_of(set, q, truth) - 1);
     }
-    if (q->kind == BODY_VARIABLE_CENTER) {
-        return fabs(v - q->axes->built[j % 3]);
+    if (q->axes != NULL && (q->kind == BODY_VARIABLE_CENTER || q->kind == BODY_VARIABLE_SHAPE ||
+                            q->kind == BODY_VARIABLE_CONTROL)) {
+        return fabs(v - q->axes->built[j % axes_of(q)]);
     }
-    return fabs(v - (is_pose(q->kind) ? 0 : truth[j] / scale_of(q)));
+    return fabs(v - (body_is_pose(q->kind) ? 0 : truth[j] / scale_of(q)));
 }
 
 static double error_of_item(const body_variables *set, uint64_t i, const double *x)
 {
     const body_variable *q = set->item[i];
-    const double *truth = numbers_of_variation(&set->truth, q);
-    const slot numbers = numbers_of_model(set->model, q);
-    const size_t single = is_vector(q) ? 3 : 1;
+    const double *truth = body_slot_of_variation(&set->truth, q);
+    const body_slot numbers = body_slot_of(set->model, q);
+    const size_t single = axes_of(q);
     const size_t count = is_each(q->kind) ? numbers.count : single;
     double sum = 0;
     for (size_t j = 0, next = 0; j < count; j++) {
         if (is_each(q->kind) ? is_free(set->model, q, j) : !is_vector(q) || !is_fixed(q, j)) {
-            const size_t first = is_each(q->kind) ? 0 : q->first * single;
+            const int none =
+                is_each(q->kind) || q->kind == BODY_VARIABLE_SHAPE || q->kind == BODY_VARIABLE_CONTROL;
+            const size_t first = none ? 0 : q->first * single;
             sum += error_of(set, q, truth, (j + first) * numbers.stride, x[next++]);
         }
     }
@@ -555,16 +439,28 @@ void body_variables_keep(body_variables *set, ds_memory *room)
 {
     const fem_model *m = set->model;
     fem_variation_open(&set->truth, room, m);
+    set->numbers = set->control != NULL ? ds_memory_doubles(room, 2 * control_count(set->control)) : NULL;
+    set->numbers_change = set->numbers != NULL ? set->numbers + control_count(set->control) : NULL;
     for (size_t i = 0; i < 3 * m->particles; i++) {
         set->middle[i % 3] += m->q[i] / (double)m->particles;
     }
     for (uint64_t i = 0; !room->failed && i < set->count; i++) {
-        const slot numbers = numbers_of_model(set->model, set->item[i]);
-        double *truth = numbers_of_variation(&set->truth, set->item[i]);
+        const body_slot numbers = body_slot_of(set->model, set->item[i]);
+        double *truth = body_slot_of_variation(&set->truth, set->item[i]);
         for (size_t j = 0; j < numbers.count; j++) {
             truth[j * numbers.stride] = numbers.first[j * numbers.stride];
         }
     }
+    if (!room->failed) {
+        memcpy(set->truth.mass, m->mass, m->particles * sizeof *m->mass);
+    }
+    if (!room->failed && m->triangles > 0) {
+        memcpy(set->truth.triangle_factor, m->triangle_factor, m->triangles * sizeof *m->triangle_factor);
+    }
+    if (!room->failed && m->edges > 0) {
+        memcpy(set->truth.edge_factor, m->edge_factor, m->edges * sizeof *m->edge_factor);
+    }
+    body_shapes_open(set, room);
 }
 
 int body_variables_stays_in_plane(const body_variables *set)
@@ -572,112 +468,19 @@ int body_variables_stays_in_plane(const body_variables *set)
     uint64_t i = 0;
     while (i < set->count && !is_vector(set->item[i]) && set->item[i]->kind != BODY_VARIABLE_VELOCITIES &&
            set->item[i]->kind != BODY_VARIABLE_LOAD && set->item[i]->kind != BODY_VARIABLE_REST_ANGLE &&
-           set->item[i]->kind != BODY_VARIABLE_REST_ANGLES) {
+           set->item[i]->kind != BODY_VARIABLE_REST_ANGLES && set->item[i]->kind != BODY_VARIABLE_SHAPE) {
         i++;
     }
     return i == set->count;
 }
 
-/* ---- pose ---- */
-
-/* out = the rotation about x, then y, then z; for axis 0, 1 or 2 its derivative by that angle. */
-static void rotation(const double angle[3], int axis, double out[9])
+int body_variables_change_rest(const body_variables *set)
 {
-    double c[3], s[3], one[3] = {1, 1, 1};
-    for (int i = 0; i < 3; i++) {
-        c[i] = i == axis ? -sin(angle[i]) : cos(angle[i]);
-        s[i] = i == axis ? cos(angle[i]) : sin(angle[i]);
-        one[i] = i == axis ? 0 : 1;
+    uint64_t i = 0;
+    while (i < set->count && set->item[i]->kind != BODY_VARIABLE_FACTOR) {
+        i++;
     }
-    const double x[9] = {one[0], 0, 0, 0, c[0], -s[0], 0, s[0], c[0]};
-    const double y[9] = {c[1], 0, s[1], 0, one[1], 0, -s[1], 0, c[1]};
-    const double z[9] = {c[2], -s[2], 0, s[2], c[2], 0, 0, 0, one[2]};
-    double yx[9];
-    for (int i = 0; i < 9; i++) {
-        const int r = i / 3, k = i % 3;
-        yx[i] = y[3 * r] * x[k] + y[3 * r + 1] * x[3 + k] + y[3 * r + 2] * x[6 + k];
-    }
-    for (int i = 0; i < 9; i++) {
-        const int r = i / 3, k = i % 3;
-        out[i] = z[3 * r] * yx[k] + z[3 * r + 1] * yx[3 + k] + z[3 * r + 2] * yx[6 + k];
-    }
-}
-
-/* The variables of `kind`, or NULL if it was not picked. */
-static const double *values_of(const body_variables *set, body_variable_kind kind, const double *x)
-{
-    for (uint64_t i = 0; i < set->count; i++) {
-        if (set->item[i]->kind == kind) {
-            return x + set->at[i];
-        }
-    }
-    return NULL;
-}
-
-/* Position of particle i relative to the mean position, rotated. */
-static void turned(const body_variables *set, const double turn[9], size_t i, double out[3])
-{
-    const double *q = set->truth.q + 3 * i, *c = set->middle;
-    for (int d = 0; d < 3; d++) {
-        out[d] =
-            turn[3 * d] * (q[0] - c[0]) + turn[3 * d + 1] * (q[1] - c[1]) + turn[3 * d + 2] * (q[2] - c[2]);
-    }
-}
-
-static void apply_pose(const body_variables *set, const double *x)
-{
-    static const double none[3];
-    const double *move = values_of(set, BODY_VARIABLE_POSITION, x),
-                 *angle = values_of(set, BODY_VARIABLE_TURN, x);
-    double turn[9], arm[3];
-    if (move == NULL && angle == NULL) {
-        return;
-    }
-    rotation(angle != NULL ? angle : none, -1, turn);
-    for (size_t i = 0; i < set->model->particles; i++) {
-        turned(set, turn, i, arm);
-        for (int d = 0; d < 3; d++) {
-            set->model->q[3 * i + d] = set->middle[d] + arm[d] + (move != NULL ? move[d] : 0);
-        }
-    }
-}
-
-static void gather_pose(const body_variables *set, uint64_t i, const double *x, const double *bar,
-                        double *grad)
-{
-    const size_t n = set->model->particles;
-    double turn[9], arm[3];
-    for (int d = 0; d < 3; d++) {
-        if (set->item[i]->kind == BODY_VARIABLE_TURN) {
-            rotation(x + set->at[i], d, turn);
-        }
-        for (size_t p = 0; p < n; p++) {
-            if (set->item[i]->kind == BODY_VARIABLE_POSITION) {
-                grad[d] += bar[3 * p + d];
-                continue;
-            }
-            turned(set, turn, p, arm);
-            grad[d] += bar[3 * p] * arm[0] + bar[3 * p + 1] * arm[1] + bar[3 * p + 2] * arm[2];
-        }
-    }
-}
-
-static void spread_pose(const body_variables *set, uint64_t i, const double *x, const double *v, double *dot)
-{
-    const size_t n = set->model->particles;
-    double turn[9], arm[3];
-    for (size_t j = 0; set->item[i]->kind == BODY_VARIABLE_POSITION && j < 3 * n; j++) {
-        dot[j] += v[j % 3];
-    }
-    for (int axis = 0; set->item[i]->kind == BODY_VARIABLE_TURN && axis < 3; axis++) {
-        rotation(x + set->at[i], axis, turn);
-        for (size_t p = 0; p < n; p++) {
-            turned(set, turn, p, arm);
-            for (int d = 0; d < 3; d++) {
-                dot[3 * p + d] += v[axis] * arm[d];
-            }
-        }
-    }
+    return i < set->count || body_shapes_change_rest(set);
 }
 
 /* ---- values ---- */
@@ -685,13 +488,13 @@ static void spread_pose(const body_variables *set, uint64_t i, const double *x, 
 /* Variable of number j; *next counts through kinds with one variable per number. */
 static size_t variable(const body_variable *q, size_t j, size_t *next)
 {
-    return is_each(q->kind) ? (*next)++ : is_vector(q) ? place_of(q, j % 3) : 0;
+    return is_each(q->kind) ? (*next)++ : is_vector(q) ? place_of(q, j % axes_of(q)) : 0;
 }
 
 static void set_numbers(const body_variables *set, const body_variable *q, const double *x)
 {
-    const slot numbers = numbers_of_model(set->model, q);
-    const double *truth = numbers_of_variation(&set->truth, q);
+    const body_slot numbers = body_slot_of(set->model, q);
+    const double *truth = body_slot_of_variation(&set->truth, q);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
         const size_t at = j * numbers.stride;
@@ -706,8 +509,8 @@ static void set_numbers(const body_variables *set, const body_variable *q, const
 
 static void set_truth(const body_variables *set, const body_variable *q)
 {
-    const slot numbers = numbers_of_model(set->model, q);
-    const double *truth = numbers_of_variation(&set->truth, q);
+    const body_slot numbers = body_slot_of(set->model, q);
+    const double *truth = body_slot_of_variation(&set->truth, q);
     for (size_t j = 0; j < numbers.count; j++) {
         numbers.first[j * numbers.stride] = truth[j * numbers.stride];
     }
@@ -735,32 +538,97 @@ static void gather_weights(const body_variables *set, double *grad)
     memset(set->weights, 0, (used + set->idle) * sizeof *set->weights);
 }
 
+/* ---- the controller ---- */
+
+static int tunes(const body_variables *set)
+{
+    uint64_t i = 0;
+    while (i < set->count && set->item[i]->kind != BODY_VARIABLE_CONTROL) {
+        i++;
+    }
+    return i < set->count;
+}
+
+/* Sets scale, rate and phases. */
+static void apply_control(const body_variables *set, const double *x)
+{
+    memcpy(set->numbers, control_numbers(set->control), control_count(set->control) * sizeof *set->numbers);
+    for (uint64_t i = 0; x != NULL && i < set->count; i++) {
+        const body_variable *q = set->item[i];
+        size_t next = 0;
+        for (size_t d = 0; q->kind == BODY_VARIABLE_CONTROL && d < axes_of(q); d++) {
+            if (!is_fixed(q, d)) {
+                const double v = x[set->at[i] + next++];
+                set->numbers[q->first + d] = q->log ? pow(10, v) : v;
+            }
+        }
+    }
+    control_tune(set->control, set->numbers);
+}
+
+static double slope_of_control(const body_variables *set, const body_variable *q, size_t d)
+{
+    return q->log ? decision_ln10 * set->numbers[q->first + d] : 1;
+}
+
+static void gather_control(const body_variables *set, const body_variable *q, double *grad)
+{
+    size_t next = 0;
+    control_tune_gradient(set->control, set->numbers_change);
+    for (size_t d = 0; d < axes_of(q); d++) {
+        if (!is_fixed(q, d)) {
+            grad[next++] += slope_of_control(set, q, d) * set->numbers_change[q->first + d];
+        }
+    }
+}
+
+static void spread_control(body_variables *set, const body_variable *q, const double *v)
+{
+    size_t next = 0;
+    for (size_t d = 0; d < axes_of(q); d++) {
+        if (!is_fixed(q, d)) {
+            set->numbers_change[q->first + d] = slope_of_control(set, q, d) * v[next++];
+        }
+    }
+    set->numbers_dot = set->numbers_change;
+}
+
 void body_variables_apply(const body_variables *set, const double *x)
 {
+    for (uint64_t i = 0; i < set->count; i++) {
+        if (set->item[i]->kind == BODY_VARIABLE_SHAPE) {
+            set_truth(set, set->item[i]); /* variables of the center come next */
+        }
+    }
+    if (tunes(set)) {
+        apply_control(set, x);
+    }
     for (uint64_t i = 0; i < set->count; i++) {
         const body_variable *q = set->item[i];
         if (q->kind == BODY_VARIABLE_WEIGHTS) {
             control_set(set->control, x != NULL ? all_weights(set, x + set->at[i]) : NULL);
         } else if (q->kind == BODY_VARIABLE_LOAD) {
             body_load_put(q->load, x != NULL ? x + set->at[i] : NULL);
-        } else if (is_material(q->kind)) {
-            continue; /* below */
+        } else if (is_material(q->kind) || q->kind == BODY_VARIABLE_SHAPE ||
+                   q->kind == BODY_VARIABLE_CONTROL) {
+            continue; /* above and below */
         } else if (x == NULL) {
             set_truth(set, q);
-        } else if (!is_pose(q->kind)) {
+        } else if (!body_is_pose(q->kind)) {
             set_numbers(set, q, x + set->at[i]);
         }
     }
+    body_shapes_apply(set, x);
     body_materials_apply(set, x);
     if (x != NULL) {
-        apply_pose(set, x);
+        body_pose_apply(set, x);
     }
 }
 
 /* ---- derivatives ---- */
 
 /* Derivative of number j by its variable. */
-static double slope(const body_variable *q, const slot *numbers, size_t j)
+static double slope(const body_variable *q, const body_slot *numbers, size_t j)
 {
     return q->log ? decision_ln10 * numbers->first[j * numbers->stride] : scale_of(q);
 }
@@ -768,8 +636,8 @@ static double slope(const body_variable *q, const slot *numbers, size_t j)
 static void gather_numbers(const body_variables *set, const body_variable *q, const fem_variation *bar,
                            double *grad)
 {
-    const slot numbers = numbers_of_model(set->model, q);
-    const double *from = numbers_of_variation(bar, q);
+    const body_slot numbers = body_slot_of(set->model, q);
+    const double *from = body_slot_of_variation(bar, q);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
         if (is_free(set->model, q, j)) {
@@ -790,8 +658,12 @@ void body_variables_gather(const body_variables *set, const double *x, const fem
             body_load_gather(q->load, out);
         } else if (is_material(q->kind)) {
             body_material_gather(set, i, x, bar, out);
-        } else if (is_pose(q->kind)) {
-            gather_pose(set, i, x, bar->q, out);
+        } else if (q->kind == BODY_VARIABLE_SHAPE) {
+            body_shape_gather(set, i, x, bar, out);
+        } else if (q->kind == BODY_VARIABLE_CONTROL) {
+            gather_control(set, q, out);
+        } else if (body_is_pose(q->kind)) {
+            body_pose_gather(set, i, x, bar->q, out);
         } else {
             gather_numbers(set, q, bar, out);
         }
@@ -801,8 +673,8 @@ void body_variables_gather(const body_variables *set, const double *x, const fem
 static void spread_numbers(const body_variables *set, const body_variable *q, const double *v,
                            fem_variation *dot)
 {
-    const slot numbers = numbers_of_model(set->model, q);
-    double *to = numbers_of_variation(dot, q);
+    const body_slot numbers = body_slot_of(set->model, q);
+    double *to = body_slot_of_variation(dot, q);
     size_t next = 0;
     for (size_t j = 0; j < numbers.count; j++) {
         if (is_free(set->model, q, j)) {
@@ -813,6 +685,9 @@ static void spread_numbers(const body_variables *set, const body_variable *q, co
 
 void body_variables_spread(body_variables *set, const double *x, const double *v, fem_variation *dot)
 {
+    if (tunes(set)) {
+        memset(set->numbers_change, 0, control_count(set->control) * sizeof *set->numbers_change);
+    }
     for (uint64_t i = 0; i < set->count; i++) {
         const body_variable *q = set->item[i];
         const double *along = v + set->at[i];
@@ -822,8 +697,12 @@ void body_variables_spread(body_variables *set, const double *x, const double *v
             body_load_spread(q->load, along);
         } else if (is_material(q->kind)) {
             body_material_spread(set, i, x, along, dot);
-        } else if (is_pose(q->kind)) {
-            spread_pose(set, i, x, along, dot->q);
+        } else if (q->kind == BODY_VARIABLE_SHAPE) {
+            body_shape_spread(set, i, x, along, dot);
+        } else if (q->kind == BODY_VARIABLE_CONTROL) {
+            spread_control(set, q, along);
+        } else if (body_is_pose(q->kind)) {
+            body_pose_spread(set, i, x, along, dot->q);
         } else {
             spread_numbers(set, q, along, dot);
         }

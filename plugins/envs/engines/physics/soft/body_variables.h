@@ -28,6 +28,8 @@ void body_variables_draw(body_variables *set, ds_memory *room);
 
 /* Do all variables keep a flat body in its plane? A position or velocity may not. */
 int body_variables_stays_in_plane(const body_variables *set);
+/* Do some of them change shapes at rest or their stiffness (FEM_WANT_REST)? */
+int body_variables_change_rest(const body_variables *set);
 
 /* Sets the model and the weights of the controller from x[n]; x NULL: the truth and no weights. */
 void body_variables_apply(const body_variables *set, const double *x);

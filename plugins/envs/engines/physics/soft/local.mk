@@ -10,23 +10,30 @@ env_engine_libs += %D%/libsoft.la
 	%D%/materials.h \
 	%D%/node_net.c \
 	%D%/node_net.h \
+	%D%/pose.c \
+	%D%/pose.h \
+	%D%/shape.c \
+	%D%/shape.h \
+	%D%/slots.c \
+	%D%/slots.h \
 	%D%/soft.c \
 	%D%/soft.h \
 	%D%/variable_types.h
 %C%_libsoft_la_LIBADD = plugins/envs/engines/rendering/observation/libobservation.la plugins/envs/engines/physics/fem/libfem.la \
-	plugins/envs/engines/physics/control/libcontrol.la
+	plugins/envs/engines/physics/control/libcontrol.la plugins/envs/engines/kit/algebra/libalgebra.la
 
 # The same from a scene file.
 env_engine_libs += %D%/libsoftscene.la
 %C%_libsoftscene_la_SOURCES = \
-	%D%/setup.c \
-	%D%/setup.h \
-	%D%/setup_bodies.c \
-	%D%/setup_bodies.h \
-	%D%/setup_cloth.c \
-	%D%/setup_recorded.c \
-	%D%/setup_surface.c \
-	%D%/soft_scene.h
+	%D%/scene/setup.c \
+	%D%/scene/setup.h \
+	%D%/scene/setup_bodies.c \
+	%D%/scene/setup_bodies.h \
+	%D%/scene/setup_cloth.c \
+	%D%/scene/setup_numbers.c \
+	%D%/scene/setup_numbers.h \
+	%D%/scene/setup_recorded.c \
+	%D%/scene/setup_surface.c \
+	%D%/scene/soft_scene.h
 %C%_libsoftscene_la_LIBADD = %D%/libsoft.la plugins/envs/engines/data/libscenefile.la plugins/envs/engines/data/librecording.la \
-	plugins/envs/engines/data/libsurfacecore.la plugins/envs/engines/data/libdistancegrid.la \
-	plugins/envs/engines/kit/algebra/libalgebra.la
+	plugins/envs/engines/data/libsurfacecore.la plugins/envs/engines/data/libdistancegrid.la

@@ -7,7 +7,11 @@
 
 /* Sets mu and lambda of the law; kd stays. */
 void body_material_law(double youngs_modulus, double poisson_ratio, fem_solid *law);
-/* Sets mu, lambda and masses from the variables x; NULL: as built. */
+/* Computes m->share from the sizes of the elements of the material. */
+void body_material_share(const body_material *m, const fem_model *model);
+/* The density of tetrahedron t or (`tet` 0) of triangle t. */
+double body_material_density(const body_variables *set, const double *x, int tet, size_t t);
+/* Sets mu, lambda, factors and masses from the variables x; NULL: as built. Shapes must be set before. */
 void body_materials_apply(const body_variables *set, const double *x);
 /* Adds the derivative by the variable of item i, at x, to *grad. */
 void body_material_gather(const body_variables *set, uint64_t i, const double *x, const fem_variation *bar,

@@ -111,9 +111,7 @@ static void activate_bar(void *self, uint64_t step, const fem_activation *bar)
 static void activate_dot(void *self, uint64_t step, fem_activation *dot)
 {
     const soft *s = self;
-    if (s->unknown.weights_dot != NULL) { /* NULL: they are not variables, and nothing changes */
-        control_tangent(s->unknown.control, step, s->unknown.weights_dot, driven(s, dot));
-    }
+    control_tangent(s->unknown.control, step, s->unknown.weights_dot, s->unknown.numbers_dot, driven(s, dot));
 }
 
 #define SOFT_HAND(name_)                                                                                     \
@@ -509,7 +507,8 @@ ds_status soft_allocate(void *self)
         return DS_OK; /* the kit reports it */
     }
     const uint32_t want = FEM_WANT_MATERIAL | FEM_WANT_ACTIVATION |
-                          (body_variables_stays_in_plane(&s->unknown) ? FEM_WANT_IN_PLANE : 0u);
+                          (body_variables_stays_in_plane(&s->unknown) ? FEM_WANT_IN_PLANE : 0u) |
+                          (body_variables_change_rest(&s->unknown) ? FEM_WANT_REST : 0u);
     const fem_options o = {.dt = s->dt, .steps = s->steps, .want = want};
     status = fem_episode_open(&s->episode, &s->model, &o, host);
     status = status != DS_OK ? ds_host_fail(host, status, "the episode cannot be opened") : DS_OK;

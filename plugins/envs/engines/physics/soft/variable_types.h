@@ -45,16 +45,32 @@ typedef enum body_variable_kind {
     BODY_VARIABLE_MATERIAL_DENSITY, /* of a body_material */
     BODY_VARIABLE_LOAD,             /* numbers of a body_load */
     BODY_VARIABLE_CENTER,           /* 3: moves the particles `of` from where axes->built has them */
-    BODY_VARIABLE_NUMBERS           /* those of body_variable.place */
+    BODY_VARIABLE_NUMBERS,          /* those of body_variable.place */
+    BODY_VARIABLE_SHAPE,            /* place.count numbers of a body_shape, from `first` on */
+    BODY_VARIABLE_CONTROL,          /* place.count numbers of the controller, from `first` on */
+    BODY_VARIABLE_FACTOR            /* of the stiffness of a part of a sheet, a body_material */
 } body_variable_kind;
 
 /* A material by its constants as built: of a solid for small strains; of a membrane the density alone. */
 typedef struct body_material {
     double youngs_modulus, poisson_ratio, density; /* Pa, 1, kg/m^3 or kg/m^2 or kg of a particle */
-    const uint8_t *tets;                           /* [tets], not 0: of this material */
+    double factor;                                 /* of a part of a sheet: as built */
+    /* [tets], [triangles], [edges], not 0: of this material; NULL: none */
+    const uint8_t *tets, *triangles, *edges;
     /* [particles], m^3, m^2 or 1: how much of this material counts for a particle */
-    const double *share;
+    double *share;
 } body_material;
+
+/* The shape of a body by numbers: the factors of its modes, then those of its rotation. */
+enum { BODY_SHAPE_MODES = 6, BODY_SHAPE_TURN = 4, BODY_SHAPE_NUMBERS = BODY_SHAPE_MODES + BODY_SHAPE_TURN };
+typedef struct body_shape {
+    size_t particle, particles; /* its part of the model */
+    size_t modes;
+    const double *mode;               /* [modes][particles][3] */
+    int by_axis;                      /* rotation by axis and angle, not by a quaternion w x y z */
+    double built[BODY_SHAPE_NUMBERS]; /* [modes + 4] */
+    double *arm;                      /* [particles][3]: rotated points as built; set by body_shapes_open() */
+} body_shape;
 
 /* One number of fem_model and of fem_variation, or three adjacent ones, by their bytes from the start; each
  * is `scale` times its variable. */
@@ -76,14 +92,18 @@ typedef struct body_variable {
      * the first of them. */
     const uint8_t *of;
     size_t first;
-    const body_material *material; /* of YOUNGS, POISSON, MATERIAL_DENSITY */
+    const body_material *material; /* of YOUNGS, POISSON, MATERIAL_DENSITY, FACTOR */
+    body_shape *shape;             /* of SHAPE */
     body_load *load;               /* of LOAD */
     body_place place;              /* of NUMBERS */
 } body_variable;
 
+/* The axes of a variable of several numbers. */
+enum { BODY_VARIABLE_AXES = 16 };
 typedef struct body_variable_axes {
-    double lower[3], upper[3], start[3], built[3];
-    uint8_t fixed[3]; /* not 0: this axis is not a variable */
+    double lower[BODY_VARIABLE_AXES], upper[BODY_VARIABLE_AXES], start[BODY_VARIABLE_AXES],
+        built[BODY_VARIABLE_AXES];
+    uint8_t fixed[BODY_VARIABLE_AXES]; /* not 0: this axis is not a variable */
 } body_variable_axes;
 
 #define BODY_VARIABLE(name_, unit_, kind_, lower_, upper_, start_)                                           \
@@ -125,8 +145,14 @@ typedef struct body_variables {
     uint64_t at[BODY_VARIABLES_MAX + 1]; /* variables of item i are at[i] .. at[i + 1] - 1 */
     fem_variation truth;                 /* the numbers of the model as built */
     double middle[3];                    /* mean position of the particles in it */
-    double *drawn;             /* [n]: the variables of the target if `object` is not 0, else NULL */
-    const double *weights_dot; /* along a direction, see body_variables_spread() */
+    double *drawn;                    /* [n]: the variables of the target if `object` is not 0, else NULL */
+    const double *weights_dot;        /* along a direction, see body_variables_spread() */
+    const double *numbers_dot;        /* of the controller, likewise */
+    double *numbers, *numbers_change; /* of a tunable controller */
+    /* If shapes at rest change: densities of the elements as built, set by the environment (NULL: no masses by
+     * these elements); sizes as built, and [particles][3] for derivatives. */
+    const double *tet_density, *triangle_density;
+    double *tet_built, *triangle_built, *rest_work;
     /* The last weights of the controller may stay 0: `idle` of them, with room for all weights. */
     size_t idle;
     double *weights;

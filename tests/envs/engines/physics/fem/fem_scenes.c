@@ -249,7 +249,7 @@ static void everything_activate_bar(void *self, uint64_t step, const fem_activat
 
 static void everything_activate_dot(void *self, uint64_t step, fem_activation *dot)
 {
-    control_tangent(((everything *)self)->net, step, ((everything *)self)->weights_dot, dot->tet);
+    control_tangent(((everything *)self)->net, step, ((everything *)self)->weights_dot, NULL, dot->tet);
 }
 
 static void build(fem_model *m, int contact)

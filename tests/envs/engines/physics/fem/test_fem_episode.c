@@ -1010,6 +1010,7 @@ static void open_drape(drape *s, size_t memory_bytes)
         memcpy(o[i].position, kinds[i].position, sizeof o[i].position);
         memcpy(o[i].rotation, i % 2 ? half : straight, sizeof o[i].rotation);
         o[i].distance = bowl;
+        o[i].scale = 1;
         fem_add_obstacle(&s->model, &o[i]);
     }
     s->model.fixed[drape_driven[0]] = s->model.fixed[drape_driven[1]] = 1;

@@ -5,7 +5,7 @@
 #include "engines/physics/cloth/env/disc_env.h"
 #include "engines/physics/cloth/env/lift_env.h"
 #include "engines/physics/cloth/env/sheet_env.h"
-#include "engines/physics/soft/setup.h"
+#include "engines/physics/soft/scene/setup.h"
 
 #include <string.h>
 

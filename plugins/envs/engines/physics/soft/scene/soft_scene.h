@@ -15,7 +15,7 @@ typedef struct soft_choices {
     uint64_t seed;
 } soft_choices;
 
-enum { SETUP_MATERIALS = 8 };
+enum { SETUP_MATERIALS = 8, SETUP_BODIES = 8 };
 
 /* Owns what the scene refers to. */
 typedef struct soft_setup {
@@ -24,6 +24,7 @@ typedef struct soft_setup {
     scene_params params;
     body_variable variable[BODY_VARIABLES_MAX + 1];
     body_material material[SETUP_MATERIALS], by_vertex[SETUP_MATERIALS];
+    body_shape shape[SETUP_BODIES];
     double *goal;     /* [goals][particles][3]: the points of the target, unless an episode makes it */
     size_t goals;     /* 1, or one for each compared state */
     uint8_t *counted; /* [particles] */

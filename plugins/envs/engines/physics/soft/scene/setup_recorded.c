@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* setup_recorded.c - recorded vertices as the target: rows of a table, or the points of a mesh, for the
  * vertices of a body; the columns of markers for single ones. */
-#include "engines/physics/soft/setup_bodies.h"
+#include "engines/physics/soft/scene/setup_bodies.h"
 
 #include "engines/data/recording.h"
 #include "engines/physics/fem/read.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* setup_cloth.c - sheets of membrane in scene files: grids and meshes of triangles, regions, anchors. */
-#include "engines/physics/soft/setup_bodies.h"
+#include "engines/physics/soft/scene/setup_bodies.h"
 
 #include "engines/physics/fem/read.h"
+#include "engines/physics/soft/materials.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,10 +15,11 @@ static const char *const shapes[] = {"grid", "mesh", NULL};
 /* ---- meshes ---- */
 
 /* Cells with the sides `cell_a` and `cell_b` from the corner, or in the plane y = 0 about the origin. */
-static ds_status make_grid(setup_reader *r, const scene_section *s, fem_mesh *mesh, const char **where_key)
+static ds_status make_grid(setup_reader *r, const scene_section *s, body *of, fem_mesh *mesh,
+                           const char **where_key)
 {
-    double cells[2] = {20, 20}, size[2] = {1, 1}, a[3] = {0}, b[3] = {0};
-    const bool skew = scene_numbers(r->f, s, "cell_a", 3, false, -setup_most_size, setup_most_size, a);
+    const bool skew = scene_has(r->f, s, "cell_a");
+    double cells[2] = {20, 20}, *size = of->shape->built, a[3] = {0}, b[3] = {0};
     scene_numbers(r->f, s, "cells", 2, true, 1, MOST_CELLS, cells);
     for (int d = 0; d < 2; d++) {
         if (cells[d] != floor(cells[d])) {
@@ -28,15 +30,25 @@ static ds_status make_grid(setup_reader *r, const scene_section *s, fem_mesh *me
         scene_fail(r->f, s, "cells", "%.0f cells have two triangles each, more than %d together: use fewer",
                    cells[0] * cells[1], MOST_TRIANGLES);
     }
-    if (skew != scene_numbers(r->f, s, "cell_b", 3, false, -setup_most_size, setup_most_size, b) ||
-        skew == scene_has(r->f, s, "size")) {
+    of->modes = skew ? SETUP_MODES_SIDES : SETUP_MODES_PLANE;
+    of->shape->modes = skew ? 6 : 2;
+    of->row = (size_t)cells[0];
+    if (skew != scene_has(r->f, s, "cell_b") || skew == scene_has(r->f, s, "size")) {
         scene_fail(r->f, s, NULL, "[cloth %s] needs size (two lengths), or cell_a and cell_b", scene_name(s));
     }
-    scene_numbers(r->f, s, "size", 2, true, 1e-6, setup_most_size, size);
+    if (skew) {
+        setup_shape_numbers(r, s, of, "cell_a", "m", 0, 3, -setup_most_size, setup_most_size);
+        setup_shape_numbers(r, s, of, "cell_b", "m", 3, 3, -setup_most_size, setup_most_size);
+    } else {
+        setup_shape_numbers(r, s, of, "size", "m", 0, 2, 1e-6, setup_most_size);
+    }
     if (scene_failed(r->f)) {
         return DS_OK;
     }
-    if (!skew) {
+    if (skew) {
+        memcpy(a, size, sizeof a);
+        memcpy(b, size + 3, sizeof b);
+    } else {
         a[0] = size[0] / cells[0];
         b[2] = -size[1] / cells[1]; /* the front of the cloth looks up */
     }
@@ -48,10 +60,13 @@ static ds_status make_grid(setup_reader *r, const scene_section *s, fem_mesh *me
     return status;
 }
 
-static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mesh *mesh)
+static ds_status make_from_file(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh)
 {
     char why[FEM_READ_ERROR];
-    const double scale = scene_number(r->f, s, "scale", 1e-6, 1e6, 1);
+    b->shape->modes = 1;
+    b->shape->built[0] = 1;
+    setup_shape_numbers(r, s, b, "scale", "", 0, 1, 1e-6, 1e6);
+    const double scale = b->shape->built[0];
     if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
         return DS_OK;
     }
@@ -75,17 +90,6 @@ static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mes
         }
     }
     return DS_OK;
-}
-
-static void read_turn(setup_reader *r, const scene_section *s, fem_placing *where)
-{
-    const bool turned = scene_numbers(r->f, s, "axis", 3, false, -1e3, 1e3, where->axis);
-    where->angle = scene_number(r->f, s, "angle", -1e3, 1e3, 0);
-    if (turned && !(fabs(where->axis[0]) + fabs(where->axis[1]) + fabs(where->axis[2]) > 0)) {
-        scene_fail(r->f, s, "axis", "axis is zero: give a direction");
-    } else if (turned != scene_has(r->f, s, "angle")) {
-        scene_fail(r->f, s, turned ? "axis" : "angle", "a rotation needs axis and angle (rad)");
-    }
 }
 
 /* One velocity for all particles, or variables for each of them. */
@@ -140,20 +144,22 @@ void setup_cloth(setup_reader *r, const scene_section *s)
         scene_fail(r->f, s, NULL, "more than %d bodies", SETUP_BODIES);
         return;
     }
-    body *b = &r->bodies[r->n_bodies++];
+    body *b = &r->bodies[r->n_bodies];
     b->section = s;
+    b->shape = &r->setup->shape[r->n_bodies++];
     b->of = setup_material_of(r, s);
     if (!b->of->membrane && !scene_failed(r->f)) {
         scene_fail(r->f, b->of->section, "law", "the material of a cloth needs law = membrane");
     }
     const uint32_t shape = scene_choice(r->f, s, "shape", shapes, SHAPE_GRID);
     const ds_status made =
-        shape == SHAPE_GRID ? make_grid(r, s, &mesh, &where_key) : make_from_file(r, s, &mesh);
+        shape == SHAPE_GRID ? make_grid(r, s, b, &mesh, &where_key) : make_from_file(r, s, b, &mesh);
     r->soft->model.status = r->soft->model.status != DS_OK ? r->soft->model.status : made;
     v[1] = setup_center(r, s, where_key, where.position);
-    read_turn(r, s, &where);
+    setup_rotation(r, s, b, 1, &where);
     read_velocities(r, s, &where, &v[0]);
     if (!scene_failed(r->f) && made == DS_OK) {
+        setup_modes(r, b, &mesh);
         setup_place(r, s, b, &mesh, &where, v);
         check_masses(r, s, b);
     }
@@ -173,14 +179,49 @@ static int holds_edge(const setup_reader *r, const part *p, uint32_t i, uint32_t
     return i >= p->of->particle && i < p->of->particle + p->of->particles && setup_inside(p, middle);
 }
 
+/* What a region sets: its elements, and its triangles that have its density. */
+typedef struct region_marks {
+    uint8_t *triangles, *edges, *denser;
+} region_marks;
+
+/* Opens the marks; v: variables of stiffness and density, or NULL. Returns 0 without memory. */
+static int mark_region(setup_reader *r, double factor, double density, body_variable *const v[2],
+                       region_marks *out)
+{
+    const fem_model *m = &r->soft->model;
+    ds_memory *room = &r->setup->memory;
+    body_material *own = ds_memory_take(room, 2, sizeof *own);
+    out->triangles = ds_memory_take(room, m->triangles + 1, 1);
+    out->edges = ds_memory_take(room, m->edges + 1, 1);
+    out->denser = ds_memory_take(room, m->triangles + 1, 1);
+    double *share = ds_memory_doubles(room, m->particles + 1);
+    if (room->failed) {
+        return 0;
+    }
+    own[0] = (body_material){.factor = factor, .triangles = out->triangles, .edges = out->edges};
+    own[1] = (body_material){.density = density, .triangles = out->denser, .share = share};
+    for (int k = 0; k < 2; k++) {
+        if (v[k] != NULL) {
+            v[k]->material = &own[k];
+        }
+    }
+    return 1;
+}
+
 /* Forces of an element are proportional to its size at rest: a stiffer region counts as a larger one. */
 void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p)
 {
     fem_model *m = &r->soft->model;
     const material *to = scene_has(r->f, s, "material") ? setup_material_of(r, s) : p->of->of;
-    const double factor = scene_number(r->f, s, "stiffness", 1e-6, 1e6, 1);
-    const double density = scene_number(r->f, s, "density", 0, 1e6, to->density);
+    region_marks of;
+    body_variable *v[2];
+    const double factor = setup_quantity(r, s, "stiffness", "", BODY_VARIABLE_FACTOR, 1e-6, 1e6, 1, &v[0]);
+    const double density =
+        setup_quantity(r, s, "density", "kg/m^2", BODY_VARIABLE_MATERIAL_DENSITY, 0, 1e6, to->density, &v[1]);
     size_t count = 0;
+    if (!mark_region(r, factor, density, v, &of)) {
+        return;
+    }
     if (!to->membrane || (to != p->of->of && to->mass > 0)) {
         scene_fail(r->f, s, "material",
                    to->membrane ? "the material of a region has a density: its mass is that of each vertex"
@@ -191,14 +232,20 @@ void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p)
             continue;
         }
         m->triangle_sheet[t] = to->sheet;
-        m->triangle_area[t] *= factor;
+        m->triangle_factor[t] *= factor;
+        of.triangles[t] = 1;
         r->sheet_density[t] = density;
-        r->sheet_own[t] = scene_has(r->f, s, "density");
+        if (r->sheet_own[t] != NULL) { /* the last region counts */
+            r->sheet_own[t][t] = 0;
+        }
+        r->sheet_own[t] = scene_has(r->f, s, "density") ? of.denser : NULL;
+        of.denser[t] = scene_has(r->f, s, "density");
         count++;
     }
     for (size_t e = 0; e < m->edges && !scene_failed(r->f); e++) {
         if (holds_edge(r, p, m->edge[4 * e + 2], m->edge[4 * e + 3])) {
-            m->edge_length[e] *= factor;
+            m->edge_factor[e] *= factor;
+            of.edges[e] = 1;
             m->edge_sheet[e] = to->sheet;
         }
     }

@@ -3,7 +3,7 @@
 #ifndef DS_ENGINES_SOFT_SETUP_H
 #define DS_ENGINES_SOFT_SETUP_H
 
-#include "engines/physics/soft/soft_scene.h"
+#include "engines/physics/soft/scene/soft_scene.h"
 
 /* Fills a scene of zeros (but for the kit) from a file that scene_file_read() or scene_file_parse() has
  * opened (NULL: no memory), and owns it. Reports the first mistake to the host, with file and line. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* setup.c - scene files of deformable bodies (see setup.h): what holds, moves and touches the bodies, the
  * controller, target and loss, and the whole scene in the order in which one part needs another. */
-#include "engines/physics/soft/setup.h"
+#include "engines/physics/soft/scene/setup.h"
 
-#include "engines/physics/soft/setup_bodies.h"
+#include "engines/physics/soft/scene/setup_bodies.h"
 
 #include <diffsim/helper/fail.h>
 
@@ -16,9 +16,11 @@ static const char *const kinds[] = {"scene",  "material", "body",   "cloth",  "a
                                     "hold",   "drive",    "force",  "ground", "obstacle", "control",
                                     "muscle", "marker",   "target", "loss",   "camera",   NULL};
 static const char can_vary[] =
-    "gravity and wind of [scene], constants, density and mass of [material], center, corner and velocity of "
-    "bodies, velocity of [drive], force of [force], offset, stiffness, damping and rest of [anchor], numbers "
-    "of [ground], position, sizes, contact and friction of [obstacle], weights of [control]";
+    "gravity and wind of [scene], numbers of [material], [ground] and [control], place, rotation, sizes, "
+    "scale "
+    "and velocity of bodies, stiffness and density of a [region] of cloth, velocity of [drive], force of "
+    "[force], offset, stiffness, damping and rest of [anchor], place, rotation, sizes, scale and contact of "
+    "[obstacle]";
 static const char *const frictions[] = {"box", "isotropic", "coulomb", NULL};
 static const char *const moves[] = {"x", "y", "z", "xy", "xz", "yz", "xyz", NULL};
 static const char *const compared[] = {"image", "points", "centre", NULL};
@@ -148,7 +150,7 @@ static body_place of_obstacle(const setup_reader *r, size_t model, size_t variat
 static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obstacle *o)
 {
     if (o->shape == FEM_SURFACE) {
-        setup_surface(r, s, o);
+        setup_surface(r, s, OF_OBSTACLE(scale, 1), o);
         return;
     }
     if (o->shape == FEM_BOX) {
@@ -168,7 +170,7 @@ static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obst
 static int read_obstacle_shape(setup_reader *r, const scene_section *s, fem_obstacle *out)
 {
     static const fem_obstacle_shape shape_of[] = {FEM_SPHERE, FEM_BOX, FEM_CAPSULE, FEM_SURFACE};
-    fem_obstacle o = {.rotation = {1, 0, 0, 0}};
+    fem_obstacle o = {.rotation = {1, 0, 0, 0}, .scale = 1};
     if (r->soft->model.obstacles == FEM_MOST_OBSTACLES) {
         scene_fail(r->f, s, NULL, "more than %d obstacles", FEM_MOST_OBSTACLES);
         return 0;
@@ -179,12 +181,16 @@ static int read_obstacle_shape(setup_reader *r, const scene_section *s, fem_obst
     o.shape = shape_of[scene_choice(r->f, s, "shape", obstacle_shapes, 0)];
     setup_numbers(r, s, "position", "m", OF_OBSTACLE(position, 1), -setup_most_size, setup_most_size,
                   o.position);
-    scene_numbers(r->f, s, "rotation", 4, false, -1e3, 1e3, o.rotation);
+    body_place turn = OF_OBSTACLE(rotation, 1);
+    turn.count = 4;
+    setup_numbers(r, s, "rotation", "", turn, -1e3, 1e3, o.rotation);
+    o.turns = scene_varies(r->f, s, "rotation");
     const double *w = o.rotation, length = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
     if (!(length > 0)) {
-        scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z, and this one is zero");
+        scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z, and this one is zero%s",
+                   o.turns ? ": give its start" : "");
     }
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < 4 && !o.turns; d++) {
         o.rotation[d] /= length;
     }
     read_obstacle_size(r, s, &o);
@@ -305,6 +311,43 @@ static uint32_t divide_muscles(setup_reader *r, int triangles, size_t elements, 
     return muscles;
 }
 
+static double control_number(setup_reader *r, const scene_section *s, const char *key, const char *unit,
+                             size_t which, double low, double high, double otherwise)
+{
+    body_variable *v;
+    const double value = setup_quantity(r, s, key, unit, BODY_VARIABLE_CONTROL, low, high, otherwise, &v);
+    if (v != NULL) {
+        v->first = which;
+        v->place.count = 1;
+    }
+    return value;
+}
+
+/* Returns how many phases there are, 0 without the key. */
+static size_t read_phases(setup_reader *r, const scene_section *s, double phase[MOST_PHASES])
+{
+    body_variable *v = NULL;
+    if (!scene_varies(r->f, s, "phases")) {
+        return scene_list(r->f, s, "phases", MOST_PHASES, -1e3, 1e3, phase);
+    }
+    const size_t n = scene_count(r->f, s, "phases");
+    if (n < 1 || n > MOST_PHASES) {
+        scene_fail(r->f, s, "phases", "phases has %zu numbers: give 1 to %d", n, MOST_PHASES);
+        return 0;
+    }
+    if (n == 1) {
+        phase[0] = control_number(r, s, "phases", "rad", CONTROL_PHASE, -1e3, 1e3, 0);
+        return 1;
+    }
+    if (setup_components(r, s, "phases", n, "rad", -1e3, 1e3, phase, &v)) {
+        v->kind = BODY_VARIABLE_CONTROL;
+        v->first = CONTROL_PHASE;
+        v->place.count = n;
+    }
+    setup_refuse_random(r, s, "phases", v);
+    return n;
+}
+
 static void read_control(setup_reader *r)
 {
     soft *to = r->soft;
@@ -318,9 +361,11 @@ static void read_control(setup_reader *r)
     double phase[MOST_PHASES] = {1.5707963267948966};
     const uint32_t sectors = scene_whole(r->f, s, "sectors", 2, 1000, 2);
     const int by_sectors = scene_has(r->f, s, "sectors"), all = scene_has(r->f, s, "weights");
-    const double rate = scene_number(r->f, s, "rate", 0, 1e4, 0);
-    const double scale = scene_number(r->f, s, "scale", 0, 1, 0.3);
-    size_t phases = scene_list(r->f, s, "phases", MOST_PHASES, -1e3, 1e3, phase), idle = 0;
+    const size_t from = r->variables;
+    const double rate = control_number(r, s, "rate", "rad/s", CONTROL_RATE, 0, 1e4, 0);
+    const double scale = control_number(r, s, "scale", "", CONTROL_SCALE, 0, 1, 0.3);
+    size_t phases = read_phases(r, s, phase), idle = 0;
+    const int tunable = r->variables > from;
     scene_quantity w = {.value = 0};
     body *b = setup_body_of(r, s, NULL);
     if (!all || (by_sectors && muscle != NULL) || (!by_sectors && muscle == NULL)) {
@@ -369,7 +414,8 @@ static void read_control(setup_reader *r)
                                                                .phases = phases,
                                                                .phase = phase,
                                                                .rate = rate,
-                                                               .scale = scale});
+                                                               .scale = scale,
+                                                               .tunable = tunable});
     to->unknown.idle = idle > 0 ? phases : 0;
     to->unknown.weights = ds_memory_doubles(&r->setup->memory, (groups + 1) * phases);
     r->setup->memory.failed |= opened != DS_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* setup_surface.c - obstacles from closed meshes: the signed distance on a grid, triangles to draw. */
-#include "engines/physics/soft/setup_bodies.h"
+#include "engines/physics/soft/scene/setup_bodies.h"
 
 #include "engines/data/surface.h"
 
@@ -30,12 +30,15 @@ static void draw(setup_reader *r, const surface *solid, fem_obstacle *o)
     o->point = keep(r, solid->mesh.point, 3 * solid->mesh.points, sizeof *o->point);
 }
 
-void setup_surface(setup_reader *r, const scene_section *s, fem_obstacle *o)
+void setup_surface(setup_reader *r, const scene_section *s, body_place where, fem_obstacle *o)
 {
     char error[SURFACE_ERROR];
     surface solid;
     distance_grid grid;
-    const double scale = scene_number(r->f, s, "scale", 1e-6, 1e6, 1);
+    const double built = setup_number(r, s, "scale", "", where, 1e-6, 1e6, 1);
+    const int varies = scene_varies(r->f, s, "scale");
+    const double scale = varies ? 1 : built; /* a variable scales what the grid has */
+    o->scale = varies ? built : 1;
     const int cells = (int)scene_whole(r->f, s, "cells", 8, 128, 32);
     if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* setup_bodies.c - materials, bodies and their parts in scene files (see setup_bodies.h). */
-#include "engines/physics/soft/setup_bodies.h"
+#include "engines/physics/soft/scene/setup_bodies.h"
 
 #include "engines/physics/fem/read.h"
 #include "engines/physics/soft/materials.h"
@@ -15,158 +15,6 @@ static const char *const laws[] = {"solid", "membrane", NULL};
 static const char *const shapes[] = {"box", "ball", "gear", "walker", "mesh", NULL};
 
 enum { SHAPE_BOX, SHAPE_BALL, SHAPE_GEAR, SHAPE_WALKER, SHAPE_MESH };
-
-/* ---- variables ---- */
-
-/* The name of key `key` of a section: NAME.key, or the key alone in a section without a name. */
-static const char *name_of(setup_reader *r, const scene_section *s, const char *key)
-{
-    const size_t size = strlen(scene_name(s)) + strlen(key) + 2;
-    char *name = ds_memory_take(&r->setup->memory, size, 1);
-    if (name != NULL) {
-        snprintf(name, size, "%s%s%s", scene_name(s), scene_name(s)[0] != '\0' ? "." : "", key);
-    }
-    return name != NULL ? name : "";
-}
-
-/* A new variable for key `key`; NULL where there are too many. */
-body_variable *setup_variable(setup_reader *r, const scene_section *s, const char *key, int has_truth)
-{
-    if (r->variables == BODY_VARIABLES_MAX) {
-        scene_fail(r->f, s, key, "more than %d keys are variables", BODY_VARIABLES_MAX);
-        return NULL;
-    }
-    r->variable[r->variables] = (place){s, key, has_truth};
-    body_variable *q = &r->setup->variable[r->variables++];
-    q->name = name_of(r, s, key);
-    return q;
-}
-
-/* A number that may be a variable; returns its value in the model as built. */
-double setup_quantity(setup_reader *r, const scene_section *s, const char *key, const char *unit,
-                      body_variable_kind kind, double low, double high, double otherwise,
-                      body_variable **made)
-{
-    const scene_quantity q = scene_quantity_of(r->f, s, key, low, high, otherwise);
-    body_variable *v = q.variable ? setup_variable(r, s, key, !isnan(q.truth)) : NULL;
-    const double built = isnan(q.truth) ? q.value : q.truth;
-    if (v != NULL) {
-        v->unit = unit;
-        v->kind = kind;
-        v->log = q.log;
-        v->lower = q.log ? log10(q.lower) : q.lower;
-        v->upper = q.log ? log10(q.upper) : q.upper;
-        v->start = q.log ? log10(q.value) : q.value;
-    }
-    if (v != NULL && q.log && !(built > 0)) {
-        scene_fail(r->f, s, key, "%s is a logarithm: its truth must be above 0", key);
-    }
-    if (made != NULL) {
-        *made = v;
-    }
-    return built;
-}
-
-double setup_number(setup_reader *r, const scene_section *s, const char *key, const char *unit,
-                    body_place where, double low, double high, double otherwise)
-{
-    body_variable *v;
-    const double value = setup_quantity(r, s, key, unit, BODY_VARIABLE_NUMBERS, low, high, otherwise, &v);
-    where.count = 1;
-    if (v != NULL) {
-        v->place = where;
-    }
-    return where.scale * value;
-}
-
-/* Three numbers that may be variables together; returns whether they are, with bounds in *q. */
-int setup_vector(setup_reader *r, const scene_section *s, const char *key, const char *unit, double low,
-                 double most, double out[3], body_variable **made)
-{
-    scene_quantity q[3] = {{0}};
-    body_variable_axes *axes;
-    int first = 3;
-    *made = NULL;
-    for (int d = 0; d < 3; d++) {
-        q[d].value = out[d];
-    }
-    if (!scene_components(r->f, s, key, 3, low, most, q) || scene_failed(r->f)) {
-        return 0;
-    }
-    for (int d = 2; d >= 0; d--) {
-        first = q[d].variable ? d : first;
-    }
-    const int has_truth = first < 3 && !isnan(q[first].truth);
-    for (int d = 0; d < 3; d++) {
-        out[d] = q[d].variable && has_truth ? q[d].truth : q[d].value;
-    }
-    if (first == 3) {
-        return 0;
-    }
-    *made = setup_variable(r, s, key, has_truth);
-    axes = ds_memory_take(&r->setup->memory, 1, sizeof *axes);
-    if (*made == NULL || axes == NULL) {
-        return 0;
-    }
-    if (q[first].log) {
-        scene_fail(r->f, s, key, "%s cannot be a logarithm", key);
-    }
-    for (int d = 0; d < 3; d++) {
-        axes->fixed[d] = !q[d].variable;
-        axes->lower[d] = q[d].lower;
-        axes->upper[d] = q[d].upper;
-        axes->start[d] = q[d].value;
-        axes->built[d] = out[d];
-    }
-    (*made)->unit = unit;
-    (*made)->axes = axes;
-    if (q[first].random > 0 || strstr(scene_text(r->f, s, key, ""), "random")) { /* drawn for each number */
-        (*made)->axes = NULL;
-        (*made)->lower = q[0].lower;
-        (*made)->upper = q[0].upper;
-        (*made)->start = q[0].value;
-        (*made)->random = q[0].random;
-        for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
-            if (!q[d].variable || memcmp(&q[d].lower, &q[0].lower, 2 * sizeof(double)) != 0 ||
-                q[d].value != q[0].value) {
-                scene_fail(r->f, s, key, "random needs one range and one start for all three numbers");
-            }
-        }
-    }
-    return 1;
-}
-
-static void refuse_random(setup_reader *r, const scene_section *s, const char *key, const body_variable *v)
-{
-    if (v != NULL && v->axes == NULL) {
-        scene_fail(r->f, s, key, "random belongs to velocities: remove it");
-    }
-}
-
-void setup_numbers(setup_reader *r, const scene_section *s, const char *key, const char *unit,
-                   body_place where, double low, double most, double out[3])
-{
-    body_variable *v;
-    where.count = 3;
-    if (setup_vector(r, s, key, unit, low, most, out, &v)) {
-        v->kind = BODY_VARIABLE_NUMBERS;
-        v->place = where;
-    }
-    refuse_random(r, s, key, v);
-    for (int d = 0; d < 3; d++) {
-        out[d] *= where.scale;
-    }
-}
-
-body_variable *setup_center(setup_reader *r, const scene_section *s, const char *key, double out[3])
-{
-    body_variable *v;
-    if (setup_vector(r, s, key, "m", -setup_most_size, setup_most_size, out, &v)) {
-        v->kind = BODY_VARIABLE_CENTER;
-    }
-    refuse_random(r, s, key, v);
-    return v;
-}
 
 /* ---- materials ---- */
 
@@ -297,13 +145,16 @@ material *setup_material_of(setup_reader *r, const scene_section *s)
 /* ---- bodies ---- */
 
 /* A box of cells about the origin. */
-static ds_status make_box(setup_reader *r, const scene_section *s, fem_mesh *mesh)
+static ds_status make_box(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh)
 {
-    double size[3] = {0}, cells[3] = {0}, cell[3];
+    const double *size = b->shape->built;
+    double cells[3] = {0}, cell[3];
     if (!scene_needs(r->f, s, "size") || !scene_needs(r->f, s, "cells")) {
         return DS_OK;
     }
-    scene_numbers(r->f, s, "size", 3, true, 1e-6, setup_most_size, size);
+    b->modes = SETUP_MODES_AXES;
+    b->shape->modes = 3;
+    setup_shape_numbers(r, s, b, "size", "m", 0, 3, 1e-6, setup_most_size);
     scene_numbers(r->f, s, "cells", 3, true, 1, MOST_CELLS, cells);
     for (int d = 0; d < 3; d++) {
         if (cells[d] != floor(cells[d])) {
@@ -368,11 +219,12 @@ static ds_status drop_unused(fem_mesh *mesh)
 }
 
 /* A mesh from a file, times `scale`. */
-static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mesh *mesh)
+static ds_status make_from_file(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh)
 {
     char why[FEM_READ_ERROR];
     const char *path = scene_path(r->f, s, "file");
-    const double scale = scene_number(r->f, s, "scale", 1e-6, 1e6, 1);
+    setup_shape_numbers(r, s, b, "scale", "", 0, 1, 1e-6, 1e6);
+    const double scale = b->shape->built[0];
     if (!scene_needs(r->f, s, "file")) {
         return DS_OK;
     }
@@ -408,11 +260,13 @@ static ds_status make_from_file(setup_reader *r, const scene_section *s, fem_mes
     return status;
 }
 
-static ds_status make_mesh(setup_reader *r, const scene_section *s, uint32_t shape, fem_mesh *mesh)
+static ds_status make_mesh(setup_reader *r, const scene_section *s, uint32_t shape, body *b, fem_mesh *mesh)
 {
+    b->shape->modes = 1;
+    b->shape->built[0] = 1;
     switch (shape) {
     case SHAPE_BOX:
-        return make_box(r, s, mesh);
+        return make_box(r, s, b, mesh);
     case SHAPE_BALL:
         return fem_mesh_ball(mesh);
     case SHAPE_GEAR:
@@ -420,7 +274,7 @@ static ds_status make_mesh(setup_reader *r, const scene_section *s, uint32_t sha
     case SHAPE_WALKER:
         return fem_mesh_walker(mesh);
     default:
-        return make_from_file(r, s, mesh);
+        return make_from_file(r, s, b, mesh);
     }
 }
 
@@ -450,28 +304,12 @@ static ds_status append(fem_mesh *all, const fem_mesh *mesh)
     return DS_OK;
 }
 
-/* Rotation by a quaternion, as axis and angle. */
-static void read_rotation(setup_reader *r, const scene_section *s, fem_placing *where)
-{
-    double w[4] = {1, 0, 0, 0};
-    if (!scene_numbers(r->f, s, "rotation", 4, false, -1e3, 1e3, w)) {
-        return;
-    }
-    const double along = sqrt(w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
-    if (!(along + fabs(w[0]) > 0)) {
-        scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z, and this one is zero");
-    }
-    memcpy(where->axis, w + 1, sizeof where->axis);
-    where->angle = 2 * atan2(along, w[0]);
-}
-
 void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh, const fem_placing *where,
                  body_variable *const v[2])
 {
     soft *to = r->soft;
     fem_model *m = &to->model;
     const size_t edges = m->edges;
-    b->turned = where->angle != 0;
     memcpy(b->center, where->position, sizeof b->center);
     b->particle = m->particles;
     b->tet = m->tets;
@@ -484,6 +322,8 @@ void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mes
     b->particles = m->particles - b->particle;
     b->tets = m->tets - b->tet;
     b->triangles = m->triangles - b->triangle;
+    b->shape->particle = b->particle;
+    b->shape->particles = b->particles;
     if (m->status == DS_OK && b->of->membrane) {
         memset(m->triangle_sheet + b->triangle, b->of->sheet, b->triangles);
         memset(m->edge_sheet + edges, b->of->sheet, m->edges - edges);
@@ -510,7 +350,8 @@ static void add_body(setup_reader *r, const scene_section *s, body *b, fem_mesh 
     fem_placing where = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0};
     body_variable *v[2];
     v[1] = setup_center(r, s, "center", where.position);
-    read_rotation(r, s, &where);
+    setup_rotation(r, s, b, 0, &where);
+    setup_modes(r, b, mesh);
     if (setup_vector(r, s, "velocity", "m/s", -1e3, 1e3, where.velocity, &v[0])) {
         v[0]->kind = BODY_VARIABLE_VELOCITY;
     }
@@ -524,8 +365,9 @@ void setup_body(setup_reader *r, const scene_section *s)
         scene_fail(r->f, s, NULL, "more than %d bodies", SETUP_BODIES);
         return;
     }
-    body *b = &r->bodies[r->n_bodies++];
+    body *b = &r->bodies[r->n_bodies];
     b->section = s;
+    b->shape = &r->setup->shape[r->n_bodies++];
     b->of = setup_material_of(r, s);
     if (!scene_needs(r->f, s, "shape")) {
         return;
@@ -539,7 +381,7 @@ void setup_body(setup_reader *r, const scene_section *s)
     if (scene_failed(r->f)) {
         return;
     }
-    const ds_status made = make_mesh(r, s, shape, &mesh);
+    const ds_status made = make_mesh(r, s, shape, b, &mesh);
     r->soft->model.status = r->soft->model.status != DS_OK ? r->soft->model.status : made;
     if (!scene_failed(r->f) && made == DS_OK) {
         b->file = (fem_mesh){.group = mesh.group,
@@ -725,28 +567,26 @@ void setup_own_tets(setup_reader *r)
     for (size_t i = 0; r->owner != NULL && i < r->n_bodies; i++) {
         memset(r->owner + r->bodies[i].tet, (int)(r->bodies[i].of - r->materials), r->bodies[i].tets);
     }
-    ds_memory_each(&r->setup->memory, m->triangles + 1,
-                   (double **const[]){&r->sheet_area, &r->sheet_density, NULL});
-    r->sheet_own = ds_memory_take(&r->setup->memory, m->triangles + 1, 1);
+    r->sheet_density = ds_memory_doubles(&r->setup->memory, m->triangles + 1);
+    r->sheet_own = ds_memory_take(&r->setup->memory, m->triangles + 1, sizeof *r->sheet_own);
     for (size_t i = 0; !r->setup->memory.failed && i < r->n_bodies; i++) {
         const body *b = &r->bodies[i];
         for (size_t t = b->triangle; t < b->triangle + b->triangles; t++) {
-            r->sheet_area[t] = m->triangle_area[t];
             r->sheet_density[t] = b->of->density;
         }
     }
 }
 
-/* Adds `share` of each triangle of a membrane to its corners. */
-static void share_triangles(setup_reader *r, const material *m)
+/* The triangles of a membrane, and the vertices with a mass of their own. */
+static void mark_triangles(setup_reader *r, const material *m)
 {
     const fem_model *model = &r->soft->model;
     double *by_vertex = ds_memory_doubles(&r->setup->memory, model->particles + 1);
+    uint8_t *own = ds_memory_take(&r->setup->memory, model->triangles + 1, 1);
     for (size_t t = 0; !r->setup->memory.failed && t < model->triangles; t++) {
-        for (int k = 0; k < 3 && model->triangle_sheet[t] == m->sheet && !r->sheet_own[t]; k++) {
-            m->share[model->triangle[3 * t + (size_t)k]] += r->sheet_area[t] / 3;
-        }
+        own[t] = model->triangle_sheet[t] == m->sheet && !r->sheet_own[t];
     }
+    m->constants->triangles = own;
     for (size_t i = 0; !r->setup->memory.failed && i < r->n_bodies; i++) {
         for (size_t j = 0; r->bodies[i].of == m && j < r->bodies[i].particles; j++) {
             by_vertex[r->bodies[i].particle + j] = 1;
@@ -761,23 +601,18 @@ static size_t divide_material(setup_reader *r, material *m)
 {
     const fem_model *model = &r->soft->model;
     size_t first = model->tets;
-    m->tets = ds_memory_take(&r->setup->memory, model->tets + 1, 1);
-    m->share = ds_memory_doubles(&r->setup->memory, model->particles + 1);
-    m->constants->tets = m->tets;
-    m->constants->share = m->share;
+    uint8_t *tets = m->membrane ? NULL : ds_memory_take(&r->setup->memory, model->tets + 1, 1);
+    m->constants->share = ds_memory_doubles(&r->setup->memory, model->particles + 1);
     if (m->membrane) {
-        share_triangles(r, m);
-        return first;
+        mark_triangles(r, m);
     }
-    for (size_t t = model->tets; !r->setup->memory.failed && t-- > 0;) {
-        if (r->owner[t] != (uint8_t)(m - r->materials)) {
-            continue;
-        }
-        first = t;
-        m->tets[t] = 1;
-        for (int k = 0; k < 4; k++) {
-            m->share[model->tet[4 * t + (size_t)k]] += model->tet_volume[t] / 4;
-        }
+    for (size_t t = model->tets; tets != NULL && t-- > 0;) {
+        tets[t] = r->owner[t] == (uint8_t)(m - r->materials);
+        first = tets[t] ? t : first;
+    }
+    m->constants->tets = tets;
+    if (!r->setup->memory.failed) {
+        body_material_share(m->constants, model);
     }
     return first;
 }
@@ -804,7 +639,7 @@ static void add_sheet_masses(setup_reader *r)
         }
     }
     for (size_t i = 0; i < 3 * model->triangles; i++) {
-        model->mass[model->triangle[i]] += r->sheet_density[i / 3] * r->sheet_area[i / 3] / 3;
+        model->mass[model->triangle[i]] += r->sheet_density[i / 3] * model->triangle_area[i / 3] / 3;
     }
 }
 
@@ -816,6 +651,18 @@ static int has_triangles(const setup_reader *r, const material *m)
         t++;
     }
     return t < model->triangles;
+}
+
+/* The densities of all elements, for variables that change their sizes. */
+static void keep_densities(setup_reader *r)
+{
+    soft *s = r->soft;
+    double *of = s->model.tets > 0 ? ds_memory_doubles(&r->setup->memory, s->model.tets) : NULL;
+    for (size_t t = 0; of != NULL && t < s->model.tets; t++) {
+        of[t] = r->materials[r->owner[t]].density;
+    }
+    s->unknown.tet_density = of;
+    s->unknown.triangle_density = s->model.triangles > 0 ? r->sheet_density : NULL;
 }
 
 void setup_end_materials(setup_reader *r)
@@ -830,7 +677,7 @@ void setup_end_materials(setup_reader *r)
                 continue;
             }
             if (!m->membrane) {
-                v->of = m->tets;
+                v->of = m->constants->tets;
                 v->first = v->kind == BODY_VARIABLE_MATERIAL_DENSITY ? 0 : first;
             }
             if (!used) {
@@ -839,6 +686,12 @@ void setup_end_materials(setup_reader *r)
             }
         }
     }
+    for (size_t k = 0; k < r->variables && !r->setup->memory.failed; k++) { /* of regions: their elements */
+        if (r->setup->variable[k].kind == BODY_VARIABLE_MATERIAL_DENSITY) {
+            body_material_share(r->setup->variable[k].material, &r->soft->model);
+        }
+    }
+    keep_densities(r);
     if (r->divided && !r->setup->memory.failed) {
         add_masses(r);
     }
