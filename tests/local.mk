@@ -112,7 +112,7 @@ endif
 
 check_PROGRAMS += \
 	%D%/envs/engines/physics/fem/test_fem_episode %D%/envs/engines/physics/fem/test_fem_laws \
-	%D%/envs/engines/physics/fem/test_fem_mesh %D%/envs/engines/rendering/observation/test_frames \
+	%D%/envs/engines/physics/fem/test_contact %D%/envs/engines/physics/fem/test_fem_mesh %D%/envs/engines/rendering/observation/test_frames \
 	%D%/envs/engines/physics/mpm/test_mpm_bad %D%/envs/engines/physics/mpm/test_mpm_golden \
 	%D%/envs/engines/physics/mpm/test_mpm_parts %D%/envs/engines/physics/mpm/test_mpm_sand \
 	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/neural/test_networks \

@@ -555,6 +555,18 @@ compare = points
 END
 good "gradients by everything that can be a variable" eval --env soft --set env.scene=parts.ini --x random:1 --gradient --fd
 has "gradient agrees with differences in 18 of 18 components" "18 variables, two bodies, two materials"
+# Bodies touch each other, or are reported to overlap.
+press=$DS_TOP_SRC/tests/data/scenes/pressed.ini
+sed 's/^center = variable -0.05..0.05 0.33..0.35/center = variable -0.05..0.05 0.29..0.31/; s/^rotation.*//' "$press" > deep.ini
+"$dshost" eval --env soft --set env.scene=deep.ini --set env.duration=0.02 > out 2> err
+[ "$(grep -c 'deep.ini: .body low. begins 0.01 m inside .body high., at .*: contact throws them apart' err)" -eq 1 ]
+result $? "soft: how far two bodies overlap"
+sed '/^.contact/,/^offset/d' deep.ini > through.ini
+"$dshost" eval --env soft --set env.scene=through.ini --set env.duration=0.02 > out 2> err
+grep -q 'without a section .contact. they pass through each other' err
+result $? "soft: without contact they pass through each other"
+sed '/^.body high/,/^velocity/d; /^.target/,/^shift/d; s/^body = high/body = low/; s/^.loss/[target low]\nshift = 0 0 0\n[loss/' "$press" > one.ini
+bad 3 "[contact] needs two bodies of tetrahedra: remove it" eval --env soft --set env.scene=one.ini
 # Twelve forces on one body, more numbers together than its vertices have, act like their sum.
 cp parts.ini gusts.ini
 for k in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '[force gust%d]\nbody = ball\nforce = 1 0.5 0\n' $k; done >> gusts.ini

@@ -179,7 +179,9 @@ static void derivatives_of_files(void **state)
         const char *env, *file;
         uint64_t n;
         double agree;
-    } files[] = {{"envs/cloth", "membranes.ini", 65, 1e-5}, {"envs/soft", "solids.ini", 63, 1e-4}};
+    } files[] = {{"envs/cloth", "membranes.ini", 65, 1e-5},
+                 {"envs/soft", "solids.ini", 63, 1e-4},
+                 {"envs/soft", "pressed.ini", 16, 1e-4}};
     const char *top = getenv("DS_TOP_SRC");
     char scene[4096];
     fake_env e;

@@ -221,6 +221,7 @@ static void episode_force(fem_episode *e, uint64_t step, double *state)
     }
     e->kernels->force(&e->pack, state, e->force);
     fem_obstacles_force(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force);
+    fem_contact_force(&e->model->contact, state, e->force);
     put_hand(e, &e->driver->push, step, 0, 4, e->force);
     if (e->driver->field.add) {
         e->driver->field.add(e->self, state, e->force);
@@ -358,8 +359,8 @@ static int axis_across(const fem_episode *e, const double *last)
 {
     const fem_model *m = e->model;
     const int flat = all_zero(m->edge_rest, m->edges) && all_zero(e->pack.edge.act, m->edges) &&
-                     m->obstacles == 0 && e->driver->drive.count == 0 && e->driver->push.count == 0 &&
-                     e->driver->field.add == NULL;
+                     m->obstacles == 0 && m->contact.surfaces == NULL && e->driver->drive.count == 0 &&
+                     e->driver->push.count == 0 && e->driver->field.add == NULL;
     int axis = flat && (e->options.want & FEM_WANT_IN_PLANE) ? 2 : -1;
     while (axis >= 0 && (m->gravity[axis] != 0 || m->wind[axis] != 0 || (m->ground.on && axis == 1) ||
                          !lies_across(e, (size_t)axis, last))) {
@@ -440,6 +441,7 @@ static int reverse_step(fem_episode *e, uint64_t k, double *state, const double 
     }
     fem_obstacles_vjp(e->model->obstacle, e->model->obstacles, e->pack.particles, state, e->force, e->bar,
                       g->obstacle);
+    fem_contact_vjp(&e->model->contact, state, e->force, e->bar, &g->contact);
     if (e->driver->field.bar) {
         e->driver->field.bar(e->self, state, e->force, e->bar);
     }
@@ -764,6 +766,7 @@ static void change_forces(tangent *t, uint64_t step, const double *state)
     }
     fem_obstacles_jvp(t->e->model->obstacle, t->e->model->obstacles, p->particles, state, t->dot,
                       t->along->obstacle, t->force_dot);
+    fem_contact_jvp(&t->e->model->contact, state, t->dot, &t->along->contact, t->force_dot);
     dot_hand(t, &d->push, step, 0, 4, t->force_dot);
     if (d->field.dot) {
         d->field.dot(t->e->self, state, t->dot, t->force_dot);
@@ -911,7 +914,7 @@ static double ground_load(const fem_pack *p, double dt)
     return g->on ? w * fmax(dt * dt * g->ke + 2 * dt * g->kd, 2 * dt * g->kf) / 4 : 0;
 }
 
-/* The same on the hardest obstacle. */
+/* The same on the hardest obstacle, or between two bodies. */
 static double obstacle_load(const fem_model *m, const fem_pack *p, double dt)
 {
     fem_pack on = *p;
@@ -919,6 +922,11 @@ static double obstacle_load(const fem_model *m, const fem_pack *p, double dt)
     for (size_t i = 0; i < m->obstacles; i++) {
         const fem_obstacle *o = &m->obstacle[i];
         on.ground = (fem_ground){.on = 1, .ke = o->ke, .kd = o->kd, .kf = o->kf};
+        most = fmax(most, ground_load(&on, dt));
+    }
+    if (m->contact.surfaces != NULL) { /* both sides give way: twice the load */
+        const fem_contact_law *c = &m->contact.law;
+        on.ground = (fem_ground){.on = 1, .ke = 2 * c->ke, .kd = 2 * c->kd, .kf = 2 * c->kf};
         most = fmax(most, ground_load(&on, dt));
     }
     return most;
@@ -969,10 +977,11 @@ ds_status fem_warn_of_step(const fem_model *m, double dt, const ds_host *host, c
                     0.995 * limit.dt, cure);
     }
     if (limit.ground > 1) {
-        ds_host_say(host, DS_LOG_WARNING,
-                    "dt = %g s is too long for the lightest particle on this ground or obstacle (%.3g times "
-                    "its limit); %s",
-                    dt, limit.ground, cure);
+        ds_host_say(
+            host, DS_LOG_WARNING,
+            "dt = %g s is too long for the lightest particle on this ground, obstacle or body (%.3g times "
+            "its limit); %s",
+            dt, limit.ground, cure);
     }
     return DS_OK;
 }

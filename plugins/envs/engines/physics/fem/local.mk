@@ -9,6 +9,8 @@ env_engine_libs += %D%/libfem.la $(fem_variants) %D%/libobstacle.la
 %C%_libfem_la_CPPFLAGS = $(AM_CPPFLAGS) $(isa_select)
 %C%_libfem_la_LIBADD = $(fem_variants) %D%/libobstacle.la
 %C%_libfem_la_SOURCES = \
+	%D%/contact.c \
+	%D%/contact.h \
 	%D%/episode.c \
 	%D%/episode.h \
 	%D%/ground.h \
@@ -33,6 +35,8 @@ env_engine_libs += %D%/libfem.la $(fem_variants) %D%/libobstacle.la
 	%D%/rest.c \
 	%D%/rest.h \
 	%D%/shapes.c \
+	%D%/surfaces.c \
+	%D%/surfaces.h \
 	%D%/variation.c \
 	%D%/variation.h
 

@@ -390,6 +390,10 @@ static void check_laws(fem_model *m)
         check_constant(m, "kf of an obstacle", m->obstacle[i].kf);
         check_constant(m, "mu of an obstacle", m->obstacle[i].mu);
     }
+    check_constant(m, "ke of the contact", m->contact.law.ke);
+    check_constant(m, "kd of the contact", m->contact.law.kd);
+    check_constant(m, "kf of the contact", m->contact.law.kf);
+    check_constant(m, "mu of the contact", m->contact.law.mu);
     if (m->ground.friction < FEM_FRICTION_BOX || m->ground.friction > FEM_FRICTION_COULOMB) {
         fail(m, DS_E_PARAM, "friction = %d is not a FEM_FRICTION_* value", m->ground.friction);
     }

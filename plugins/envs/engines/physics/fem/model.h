@@ -9,7 +9,8 @@
  *   edges        ke (theta - theta0 - act) + kd theta' about the edge between two triangles;
  *   tets         stable neo-Hookean solid (B. Smith et al., ACM Trans. Graph. 37(2), 2018) with activation;
  *   ground       a horizontal plane, by penalty with friction;
- *   obstacles    fixed bodies, likewise (obstacle.h).
+ *   obstacles    fixed bodies, likewise (obstacle.h);
+ *   contact      of the bodies with each other (contact.h).
  * To build a model, call fem_model_open(), any number of fem_add_*(), fem_model_finish(). The first mistake
  * is kept in `problem`; later calls do nothing, and fem_model_finish() returns it. Afterwards all arrays
  * except topology may change between episodes. SI units; vectors over particles are
@@ -17,6 +18,7 @@
 #ifndef DS_ENGINES_FEM_MODEL_H
 #define DS_ENGINES_FEM_MODEL_H
 
+#include "engines/physics/fem/contact.h"
 #include "engines/physics/fem/mesh.h"
 #include "engines/physics/fem/obstacle.h"
 
@@ -93,14 +95,16 @@ typedef struct fem_model {
     double *tet_act;
     fem_solid *solid; /* [tets] */
 
-    /* [particles][3], m: positions at rest in any frame of each body, if they change between episodes (rest.h);
-     * owned by the caller. NULL: they do not. */
+    /* [particles][3], m: positions at rest in any frame of each body, if they change between episodes
+     * (rest.h); owned by the caller. NULL: they do not. */
     double *rest;
 
     fem_ground ground;
 
     size_t obstacles;
     fem_obstacle obstacle[FEM_MOST_OBSTACLES];
+
+    fem_contact contact; /* between bodies */
 
     ds_status status;  /* DS_OK, or the first failure */
     char problem[200]; /* its message: what, which element, which value */

@@ -204,7 +204,7 @@ static void cross(const double a[3], const double b[3], double out[3])
     }
 }
 
-/* The rotation of the body, as a vector, from a change of its quaternion: 2 Im(change conj(unit)) / length. */
+/* The rotation of the body, as a vector, from a change of its quaternion: 2 Im(change conj(unit))/length. */
 static void turn_of(const fem_obstacle *o, const double dot[4], double vector[3])
 {
     double unit[4], product[3];

@@ -46,6 +46,7 @@ void fem_variation_clear(fem_variation *v, const fem_model *m)
     clear(v->gravity, 3);
     clear(v->wind, 3);
     memset(v->obstacle, 0, sizeof v->obstacle);
+    v->contact = (fem_contact_law){0};
     clear(v->rest, 3 * m->particles);
     clear(v->triangle_factor, m->triangles);
     clear(v->edge_factor, m->edges);

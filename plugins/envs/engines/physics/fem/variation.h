@@ -18,6 +18,7 @@ typedef struct fem_variation {
     double ke, kd, kf, mu, offset; /* of the ground */
     double gravity[3], wind[3];
     fem_obstacle_bar obstacle[FEM_MOST_OBSTACLES];
+    fem_contact_law contact;
     double *rest;                          /* [particles][3], by the positions at rest; with FEM_WANT_REST, */
     double *triangle_factor, *edge_factor; /* likewise */
 } fem_variation;

@@ -30,6 +30,7 @@ env_engine_libs += %D%/libsoftscene.la
 	%D%/scene/setup_bodies.c \
 	%D%/scene/setup_bodies.h \
 	%D%/scene/setup_cloth.c \
+	%D%/scene/setup_contact.c \
 	%D%/scene/setup_numbers.c \
 	%D%/scene/setup_numbers.h \
 	%D%/scene/setup_recorded.c \

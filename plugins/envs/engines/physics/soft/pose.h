@@ -9,8 +9,8 @@
 int body_is_pose(body_variable_kind kind);
 /* Sets the positions from the variables x. */
 void body_pose_apply(const body_variables *set, const double *x);
-/* Adds the derivatives by the variables of item i to grad, from those by the positions; adds the change of the
- * positions along v. */
+/* Adds the derivatives by the variables of item i to grad, from those by the positions; adds the change of
+ * the positions along v. */
 void body_pose_gather(const body_variables *set, uint64_t i, const double *x, const double *bar,
                       double *grad);
 void body_pose_spread(const body_variables *set, uint64_t i, const double *x, const double *v, double *dot);

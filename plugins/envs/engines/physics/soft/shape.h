@@ -11,8 +11,8 @@
 void body_shapes_open(body_variables *set, ds_memory *room);
 /* Do some of them change the shape at rest? */
 int body_shapes_change_rest(const body_variables *set);
-/* Sets positions, shapes at rest and masses from the variables x (NULL: as built), after those that move whole
- * bodies; densities are as built. */
+/* Sets positions, shapes at rest and masses from the variables x (NULL: as built), after those that move
+ * whole bodies; densities are as built. */
 void body_shapes_apply(const body_variables *set, const double *x);
 /* Adds derivatives by the variables of item i to grad; the change of the model along v. */
 void body_shape_gather(const body_variables *set, uint64_t i, const double *x, const fem_variation *bar,

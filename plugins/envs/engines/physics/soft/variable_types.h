@@ -149,8 +149,8 @@ typedef struct body_variables {
     const double *weights_dot;        /* along a direction, see body_variables_spread() */
     const double *numbers_dot;        /* of the controller, likewise */
     double *numbers, *numbers_change; /* of a tunable controller */
-    /* If shapes at rest change: densities of the elements as built, set by the environment (NULL: no masses by
-     * these elements); sizes as built, and [particles][3] for derivatives. */
+    /* If shapes at rest change: densities of the elements as built, set by the environment (NULL: no masses
+     * by these elements); sizes as built, and [particles][3] for derivatives. */
     const double *tet_density, *triangle_density;
     double *tet_built, *triangle_built, *rest_work;
     /* The last weights of the controller may stay 0: `idle` of them, with room for all weights. */

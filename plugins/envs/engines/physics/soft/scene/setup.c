@@ -12,11 +12,12 @@
 
 enum { MOST_MUSCLES = 64, MOST_PHASES = 16 };
 
-static const char *const kinds[] = {"scene",  "material", "body",   "cloth",  "anchor",   "region",
-                                    "hold",   "drive",    "force",  "ground", "obstacle", "control",
-                                    "muscle", "marker",   "target", "loss",   "camera",   NULL};
+static const char *const kinds[] = {"scene",  "material", "body",   "cloth",    "anchor",  "region", "hold",
+                                    "drive",  "force",    "ground", "obstacle", "control", "muscle", "marker",
+                                    "target", "loss",     "camera", "contact",  NULL};
 static const char can_vary[] =
-    "gravity and wind of [scene], numbers of [material], [ground] and [control], place, rotation, sizes, "
+    "gravity and wind of [scene], numbers of [material], [ground], [contact] and [control], place, rotation, "
+    "sizes, "
     "scale "
     "and velocity of bodies, stiffness and density of a [region] of cloth, velocity of [drive], force of "
     "[force], offset, stiffness, damping and rest of [anchor], place, rotation, sizes, scale and contact of "
@@ -660,6 +661,7 @@ static void read_scene(setup_reader *r)
     }
     read_ground(r);
     each(r, "obstacle", read_obstacle);
+    setup_contact(r);
     r->setup->chosen = ds_memory_take(&r->setup->memory, s->model.particles + 1, sizeof *r->setup->chosen);
     if (!scene_failed(f)) {
         read_control(r);

@@ -334,7 +334,9 @@ void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mes
     if (m->status == DS_OK && !b->of->membrane) {
         m->status = fem_mesh_surface(mesh, NULL);
     }
+    b->face = to->mesh.triangles;
     m->status = m->status != DS_OK ? m->status : append(&to->mesh, mesh);
+    b->faces = to->mesh.triangles - b->face;
     for (int i = 0; i < 2 && m->status == DS_OK; i++) { /* the particles of this body */
         uint8_t *of = v[i] != NULL ? ds_memory_take(&r->setup->memory, FEM_MOST_POINTS, 1) : NULL;
         if (of != NULL) {

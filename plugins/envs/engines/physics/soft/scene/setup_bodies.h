@@ -31,6 +31,8 @@ void setup_surface(setup_reader *r, const scene_section *s, body_place scale, fe
 void setup_recorded(setup_reader *r, const scene_section *s, const body *b);
 /* Sections [marker NAME], from `first` on, with the file of [target]: the compared points and their goals. */
 void setup_markers(setup_reader *r, const scene_section *first);
+/* [contact] between solid bodies; warns of those that overlap at the start. */
+void setup_contact(setup_reader *r);
 /* A region of a membrane. */
 void setup_cloth_region(setup_reader *r, const scene_section *s, const part *p);
 

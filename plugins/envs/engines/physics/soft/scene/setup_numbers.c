@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setup_numbers.c - numbers in scene files of deformable bodies, which may be variables; sizes and rotations of
- * bodies (see setup_numbers.h). */
+/* setup_numbers.c - numbers in scene files of deformable bodies, which may be variables; sizes and rotations
+ * of bodies (see setup_numbers.h). */
 #include "engines/physics/soft/scene/setup_numbers.h"
 
 #include <math.h>

@@ -39,6 +39,7 @@ typedef struct body {
     setup_mode_kind modes;
     size_t row;                                                 /* cells of a grid along its first side */
     size_t particle, particles, tet, tets, triangle, triangles; /* its part of the model */
+    size_t face, faces;                                         /* of the drawn mesh */
     fem_mesh file; /* of a file: groups and their names, and its triangles with their vertices in the body */
 } body;
 
