@@ -603,8 +603,11 @@ static int check_elements(const expectation *x, ds_error *e)
         const ds_expect_term *t = &x->expect.term[i];
         if (t->info == NULL && t->element != UINT64_MAX && t->element >= x->first->info.n) {
             return ds_fail(
-                e, DS_EXIT_CONFIG, "%s: expect_over: there is no x[%llu]: it has %llu variables, from 0",
-                x->module->id, (unsigned long long)t->element, (unsigned long long)x->first->info.n);
+                e, DS_EXIT_CONFIG,
+                "%s: expect_over: there is no x[%llu]: the last of %llu variables is x[%llu]; write "
+                "x to move all of them",
+                x->module->id, (unsigned long long)t->element, (unsigned long long)x->first->info.n,
+                (unsigned long long)(x->first->info.n - 1));
         }
     }
     return 0;

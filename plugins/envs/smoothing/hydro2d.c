@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hydro2d.c - force and torque of a box on the ground, or of two boxes at their corners, as functions of the
- * pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps. R.
- * Elandt et al., IROS 2019. */
+ * pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps; and
+ * where a box comes to rest that falls, tips and slides with such contact. R. Elandt et al., IROS 2019. */
 #include "engines/kit/bundled.h"
+#include "engines/physics/smoothing/box_field.h"
 #include "engines/physics/smoothing/plain.h"
+#include "engines/physics/smoothing/sliding_box.h"
 
 #include <string.h>
 
-enum { GROUND, CORNERS };
-enum { FIELD, POINT };
+enum { GROUND, CORNERS, MOTION };
+enum { FIELD = SLIDING_FIELD, POINT = SLIDING_POINT, ALL = SLIDING_CORNERS };
+enum { HEIGHT, TILT, SPEED_X, SPEED_Y, RATE, MU, STARTS }; /* variables of scene C */
 enum { MATCH, FIRST, SECOND };
-static const char *const scenes[] = {"A", "B", NULL};
-static const char *const contacts[] = {"hydroelastic", "point", NULL};
+static const char *const scenes[] = {"A", "B", "C", NULL};
+static const char *const contacts[] = {"hydroelastic", "point", "corners", NULL};
 static const char *const outputs[] = {"match", "first", "second", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("scene", "A", scenes,
             "A = a compliant box on the rigid ground; variables: height of its centre and tilt; result: "
             "force and torque. B = two compliant boxes whose corners overlap; variables: the overlaps; "
-            "result: the force."),
-    DS_ENUM("contact", "hydroelastic", contacts,
-            "hydroelastic = pressure over the contact surface; point = force at the deepest corner (A), "
-            "along the axis of the smaller overlap (B)."),
+            "result: the force. C = the box of A falls, tips and slides; variables: height, tilt and "
+            "velocities at the start, friction; loss: squared distance of the pose at the end to `goal`.",
+            .flags = DS_PARAM_SHAPE),
+    DS_ENUM(
+        "contact", "hydroelastic", contacts,
+        "hydroelastic = pressure over the contact surface; point = force at the deepest corner (A), "
+        "along the axis of the smaller overlap (B); corners = force at every corner in the ground (A, C)."),
     DS_ENUM("loss", "match", outputs,
             "Squared distance of the result to `wanted`, or its first or second number."),
     DS_LIST("wanted", "", -1e6, 1e6, 2, "", "Wanted result; empty = 0.0784, 0 (A), 0.0125, 0.0025 (B)."),
@@ -36,6 +42,15 @@ static const ds_param *const params[] = {
     DS_REAL("stiffness", "1", 1e-9, 1e12, "N/m", "Stiffness of point contact.", .flags = DS_PARAM_LOG),
     DS_REAL("a", "0.5", 1e-6, 1e6, "m", "A: half the width of the box."),
     DS_REAL("b", "0.25", 1e-6, 1e6, "m", "A: half the height of the box."),
+    DS_LIST("goal", "1.5,0.25,0", -1e6, 1e6, 3, "m, m, rad", "C: wanted x, height and tilt at the end."),
+    DS_INT("steps", "300", 1, 100000, "", "C: steps of an episode."),
+    DS_REAL("h", "0.005", 1e-6, 0.1, "s", "C: time step."),
+    DS_REAL("mass", "1", 1e-6, 1e6, "kg", "C: mass of the box."),
+    DS_REAL("gravity", "9.81", 0, 1e3, "m/s^2", "C: gravity, downward."),
+    DS_REAL("hardness", "2000", 1e-6, 1e9, "N/m", "C: force per depth of the box that lies flat.",
+            .flags = DS_PARAM_LOG),
+    DS_REAL("damping", "1", 1e-6, 1e6, "s/m", "C: dissipation of Hunt and Crossley."),
+    DS_REAL("slip", "0.05", 1e-6, 1e3, "m/s", "C: speed below which friction grows with the speed."),
     NULL};
 
 typedef struct hydro {
@@ -44,7 +59,31 @@ typedef struct hydro {
     double wanted[2], modulus, stiffness, a, b; /* modulus: includes the factor of the dissipation */
     double pose[2];                             /* of the last evaluation */
     double result[2], slope[2][2];              /* of the last evaluation; derivatives by each variable */
+    sliding_box box;                            /* scene C */
+    double goal[3], (*path)[SLIDING_STATE];     /* the states of its last episode */
 } hydro;
+
+static void read_motion(hydro *e, ds_param_reader *in)
+{
+    e->box = (sliding_box){.a = e->a,
+                           .b = e->b,
+                           .mass = ds_param_real(in, "mass"),
+                           .gravity = ds_param_real(in, "gravity"),
+                           .stiffness = ds_param_real(in, "hardness"),
+                           .damping = ds_param_real(in, "damping"),
+                           .slip = ds_param_real(in, "slip"),
+                           .h = ds_param_real(in, "h"),
+                           .contact = (int)e->contact};
+    ds_param_values(in, "goal", 3, e->goal);
+    const uint64_t steps = (uint64_t)ds_param_int(in, "steps");
+    if (e->scene == MOTION && in->status == DS_OK) {
+        e->kit.n = STARTS;
+        e->kit.cost = e->kit.steps = steps;
+        e->kit.dt = e->box.h;
+        e->kit.loss_floor = 0;
+        e->path = ds_memory_take(&e->kit.memory, steps + 1, sizeof *e->path);
+    }
+}
 
 static void read_hydro(void *self, ds_param_reader *in)
 {
@@ -66,12 +105,24 @@ static void read_hydro(void *self, ds_param_reader *in)
     e->kit.steps = 1; /* one pose in two frames */
     e->kit.dt = 1;
     e->kit.loss_floor = e->loss == MATCH ? 0 : (double)-INFINITY;
+    if (in->status == DS_OK && e->scene == CORNERS && e->contact == ALL) {
+        in->status = ds_host_fail(in->host, DS_E_PARAM,
+                                  "parameter contact = corners is for scene A and C: take hydroelastic or "
+                                  "point in scene B");
+    }
+    read_motion(e, in);
 }
 
 static void range_of_pose(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const hydro *e = self;
-    if (e->scene == GROUND) {
+    if (e->scene == MOTION) {
+        static const double low[STARTS] = {0, -0.5, 0, -2, -4, 0}, high[STARTS] = {0, 0.5, 4, 0, 4, 1},
+                            usual[STARTS] = {0, 0.1, 2, 0, 0, 0.4};
+        *lower = i == HEIGHT ? 1.5 * (e->a + e->b) : low[i];
+        *upper = i == HEIGHT ? 3 * (e->a + e->b) : high[i];
+        *start = i == HEIGHT ? 1.5 * (e->a + e->b) : usual[i];
+    } else if (e->scene == GROUND) {
         *lower = i == 0 ? 0.5 * e->b : -0.2;
         *upper = i == 0 ? 1.5 * e->b : 0.2;
         *start = i == 0 ? 0.9 * e->b : 0.1;
@@ -85,63 +136,21 @@ static void range_of_pose(const void *self, uint64_t i, double *lower, double *u
 static void name_pose(const void *self, uint64_t i, ds_env_variable *out)
 {
     static const char *const names[2][2] = {{"height", "tilt"}, {"overlap.x", "overlap.y"}};
+    static const char *const starts[STARTS][2] = {{"height", "m"},       {"tilt", "rad"},
+                                                  {"velocity.x", "m/s"}, {"velocity.y", "m/s"},
+                                                  {"rate", "rad/s"},     {"friction", ""}};
     const hydro *e = self;
+    if (e->scene == MOTION) {
+        ds_env_variable_put(out->name, "%s", starts[i][0]);
+        ds_env_variable_put(out->unit, "%s", starts[i][1]);
+        return;
+    }
     ds_env_variable_put(out->name, "%s", names[e->scene][i]);
     ds_env_variable_put(out->unit, "%s", e->scene == GROUND && i == 1 ? "rad" : "m");
     ds_env_variable_put(out->group, "%s", e->scene == CORNERS ? "overlap" : "");
 }
 
 /* ---- scene A ---- */
-
-/* Depth below a side of the box along the ground, at + along X, and the derivatives of both by height and
- * tilt. X is relative to the centre. */
-typedef struct side {
-    double at, along, at_bar[2], along_bar[2];
-} side;
-
-/* a -+ x_B and b -+ y_B with x_B = X cos - y sin, y_B = -X sin - y cos at height y. */
-static void sides_of(const hydro *e, double y, double tilt, side out[4])
-{
-    const double c = cos(tilt), s = sin(tilt);
-    for (int k = 0; k < 4; k++) {
-        const double sign = k % 2 == 0 ? -1 : 1;
-        out[k] = k < 2 ? (side){e->a - sign * s * y, sign * c, {-sign * s, -sign * c * y}, {0, -sign * s}}
-                       : (side){e->b - sign * c * y, -sign * s, {-sign * c, sign * s * y}, {0, -sign * c}};
-    }
-}
-
-static double least_depth(const side sides[4], double x, int *which)
-{
-    double least = HUGE_VAL;
-    for (int k = 0; k < 4; k++) {
-        const double depth = sides[k].at + sides[k].along * x;
-        if (depth < least) {
-            least = depth;
-            *which = k;
-        }
-    }
-    return least;
-}
-
-/* Writes, in order, the X where two sides are equally deep or one has depth 0. */
-static int crossings(const side sides[4], double out[10])
-{
-    int count = 0;
-    for (int i = 0; i < 4; i++) {
-        for (int j = i; j < 4; j++) {
-            const double along = i == j ? sides[i].along : sides[i].along - sides[j].along;
-            const double at = i == j ? sides[i].at : sides[i].at - sides[j].at, x = -at / along;
-            if (fabs(along) > 0 && isfinite(x)) {
-                int k = count++;
-                for (; k > 0 && out[k - 1] > x; k--) {
-                    out[k] = out[k - 1];
-                }
-                out[k] = x;
-            }
-        }
-    }
-    return count;
-}
 
 /* Integrals of (at + along X) and of X (at + along X) from x0 to x1. */
 static void add_linear(double at, double along, double x0, double x1, double scale, double out[2])
@@ -155,15 +164,15 @@ static void add_linear(double at, double along, double x0, double x1, double sca
  * derivatives. */
 static void field_on_ground(hydro *e, double y, double tilt)
 {
-    side sides[4];
-    double cut[10], slope[2][2] = {{0}};
+    box_side sides[BOX_SIDES];
+    double cut[BOX_CROSSINGS], slope[2][2] = {{0}};
     const double scale = e->modulus / fmin(e->a, e->b);
-    sides_of(e, y, tilt, sides);
-    const int cuts = crossings(sides, cut);
+    box_sides(e->a, e->b, y, tilt, sides);
+    const int cuts = box_crossings(sides, cut);
     for (int k = 0; k + 1 < cuts; k++) {
         int which = 0;
-        if (cut[k + 1] > cut[k] && least_depth(sides, 0.5 * (cut[k] + cut[k + 1]), &which) > 0) {
-            const side *s = &sides[which];
+        if (cut[k + 1] > cut[k] && box_depth(sides, 0.5 * (cut[k] + cut[k + 1]), &which) > 0) {
+            const box_side *s = &sides[which];
             add_linear(s->at, s->along, cut[k], cut[k + 1], scale, e->result);
             for (int v = 0; v < 2; v++) {
                 add_linear(s->at_bar[v], s->along_bar[v], cut[k], cut[k + 1], scale, slope[v]);
@@ -176,24 +185,28 @@ static void field_on_ground(hydro *e, double y, double tilt)
     }
 }
 
-/* Contact at the deepest corner; of equal ones the left. */
-static void point_on_ground(hydro *e, double y, double tilt)
+/* Contact at the deepest corner, of equal ones the left; or at all. */
+static void corners_on_ground(hydro *e, double y, double tilt)
 {
-    const double c = cos(tilt), s = sin(tilt);
     double deepest = 0;
-    for (int k = 0; k < 4; k++) {
-        const double px = k % 2 == 0 ? -e->a : e->a, py = k < 2 ? -e->b : e->b;
-        const double arm = c * px - s * py, below = s * px + c * py, depth = -(y + below);
-        if (depth > deepest) {
-            const double force = e->stiffness * depth, by_tilt = -e->stiffness * arm;
-            deepest = depth;
-            e->result[0] = force;
-            e->result[1] = arm * force;
-            e->slope[0][0] = -e->stiffness;
-            e->slope[0][1] = by_tilt;
-            e->slope[1][0] = -e->stiffness * arm;
-            e->slope[1][1] = -below * force + arm * by_tilt;
+    for (int k = 0; k < BOX_SIDES; k++) {
+        double r[2];
+        box_corner(e->a, e->b, tilt, k, r);
+        const double arm = r[0], below = r[1], depth = -(y + below), force = e->stiffness * depth;
+        if (!(depth > 0) || (e->contact == POINT && !(depth > deepest))) {
+            continue;
         }
+        if (e->contact == POINT) {
+            deepest = depth;
+            memset(e->result, 0, sizeof e->result);
+            memset(e->slope, 0, sizeof e->slope);
+        }
+        e->result[0] += force;
+        e->result[1] += arm * force;
+        e->slope[0][0] -= e->stiffness;
+        e->slope[0][1] -= e->stiffness * arm;
+        e->slope[1][0] -= e->stiffness * arm;
+        e->slope[1][1] -= below * force + e->stiffness * arm * arm;
     }
 }
 
@@ -220,16 +233,51 @@ static void at_corners(hydro *e, const double overlap[2])
 
 /* ---- loss ---- */
 
+/* Scene C: the squared distance of the last pose to the goal. */
+static double move_box(hydro *e, const double *x)
+{
+    const uint64_t steps = e->kit.steps;
+    double loss = 0;
+    e->box.mu = x[MU];
+    e->path[0][SLIDING_X] = 0;
+    memcpy(e->path[0] + SLIDING_Y, x, (SLIDING_STATE - 1) * sizeof *x); /* in the order of the variables */
+    for (uint64_t t = 0; t < steps; t++) {
+        memcpy(e->path[t + 1], e->path[t], sizeof *e->path);
+        sliding_step(&e->box, e->path[t + 1]);
+    }
+    for (int i = 0; i < 3; i++) {
+        loss += (e->path[steps][i] - e->goal[i]) * (e->path[steps][i] - e->goal[i]);
+    }
+    return loss;
+}
+
+static void move_back(const hydro *e, double *grad)
+{
+    double bar[SLIDING_STATE] = {0};
+    grad[MU] = 0;
+    for (int i = 0; i < 3; i++) {
+        bar[i] = 2 * (e->path[e->kit.steps][i] - e->goal[i]);
+    }
+    for (uint64_t t = e->kit.steps; t-- > 0;) {
+        sliding_back(&e->box, e->path[t], bar, &grad[MU]);
+    }
+    memcpy(grad, bar + SLIDING_Y, (SLIDING_STATE - 1) * sizeof *grad);
+}
+
 static ds_status simulate_hydro(void *self, ds_eval *io)
 {
     hydro *e = self;
+    if (e->scene == MOTION) {
+        io->loss = move_box(e, io->x);
+        return DS_OK;
+    }
     memcpy(e->pose, io->x, sizeof e->pose);
     memset(e->result, 0, sizeof e->result);
     memset(e->slope, 0, sizeof e->slope);
     if (e->scene == CORNERS) {
         at_corners(e, io->x);
     } else {
-        (e->contact == FIELD ? field_on_ground : point_on_ground)(e, io->x[0], io->x[1]);
+        (e->contact == FIELD ? field_on_ground : corners_on_ground)(e, io->x[0], io->x[1]);
     }
     const double miss[2] = {e->result[0] - e->wanted[0], e->result[1] - e->wanted[1]};
     io->loss = e->loss == MATCH ? miss[0] * miss[0] + miss[1] * miss[1] : e->result[e->loss == SECOND];
@@ -239,6 +287,10 @@ static ds_status simulate_hydro(void *self, ds_eval *io)
 static ds_status adjoint_of_hydro(void *self, ds_eval *io)
 {
     const hydro *e = self;
+    if (e->scene == MOTION) {
+        move_back(e, io->grad);
+        return DS_OK;
+    }
     double bar[2] = {e->loss == FIRST, e->loss == SECOND};
     for (int k = 0; e->loss == MATCH && k < 2; k++) {
         bar[k] = 2 * (e->result[k] - e->wanted[k]);
@@ -257,10 +309,14 @@ static void bodies_of_hydro(void *self, ds_scene_kit *s)
 {
     const hydro *e = self;
     s->info.flat = 1;
-    if (e->scene == GROUND) {
+    if (e->scene != CORNERS) {
         s->info.ground = 0;
         ds_scene_kit_body(s, "box", DS_BODY_BOX, DS_ROLE_MATERIAL, 1, (double[4]){e->a, e->b, e->b, 0});
         ds_scene_kit_include(s, 0, e->b, 0, 1.2 * (e->a + e->b));
+        if (e->scene == MOTION) {
+            ds_scene_kit_body(s, "goal", DS_BODY_BOX, DS_ROLE_TARGET, 1, (double[4]){e->a, e->b, e->b, 0});
+            ds_scene_kit_include(s, e->goal[0], e->goal[1], 0, e->a + e->b);
+        }
         return;
     }
     const double size[4] = {half_of_b, half_of_b, half_of_b, 0};
@@ -273,8 +329,10 @@ static void bodies_of_hydro(void *self, ds_scene_kit *s)
 static void place_hydro(const void *self, uint64_t k, uint64_t b, double *out)
 {
     const hydro *e = self;
-    (void)k;
-    if (e->scene == GROUND) {
+    if (e->scene == MOTION) {
+        const double *q = b == 0 ? e->path[k] : e->goal;
+        ds_scene_kit_pose(q[0], q[1], 0, q[2], out);
+    } else if (e->scene == GROUND) {
         ds_scene_kit_pose(0, e->pose[0], 0, e->pose[1], out);
     } else if (b == 0) {
         ds_scene_kit_pose(half_of_b - e->pose[0], half_of_b - e->pose[1], 0, 0, out);
@@ -285,14 +343,22 @@ static void place_hydro(const void *self, uint64_t k, uint64_t b, double *out)
 
 static const ds_scene_kit_label metrics[] = {{"first", ""}, {"second", ""}, {NULL, NULL}};
 
+/* Scene C: force and torque of contact in the frame. */
 static void measure_hydro(void *self, uint64_t k, double *out)
 {
-    const hydro *e = self;
-    (void)k;
+    hydro *e = self;
     memcpy(out, e->result, sizeof e->result);
+    if (e->scene == MOTION) {
+        const double *q = e->path[k];
+        const sliding_wrench w = sliding_contact(&e->box, q);
+        ds_scene_kit_include(&e->kit.scene, q[0], q[1], 0, e->a + e->b);
+        out[0] = w.force[1];
+        out[1] = w.force[2];
+    }
 }
 
 static const ds_env_table env = {.size = sizeof(hydro),
+                                 .cure = "reduce parameter h or hardness",
                                  .read = read_hydro,
                                  .range = range_of_pose,
                                  .variable = name_pose,
@@ -306,7 +372,7 @@ static const ds_env_table env = {.size = sizeof(hydro),
 static const ds_desc desc = {
     BUNDLED_DESC("hydro2d", "1"),
     .flags = DS_ENV_GRADIENT,
-    .summary = "Contact force and torque as functions of the pose: a pressure field, or a point.",
+    .summary = "Contact force and torque of a pose, or a falling box: a pressure field, or points.",
     .description =
         "scene = A: a box of half sizes a, b on the rigid ground, with the pressure field modulus x depth "
         "below its nearest side / min(a, b). The normal force N is the integral of the pressure along the "
@@ -316,8 +382,12 @@ static const ds_desc desc = {
         "m M/2 - m^2/4 along the axis of the smaller one and m^2/4 along the other.\nDissipation raises the "
         "pressure where the boxes approach (velocity < 0); it never becomes negative.\ncontact = point: a "
         "spring at the deepest corner, whose arm jumps from one side to the other at tilt 0 (A); a spring "
-        "along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B).\nMetrics: both "
-        "numbers of the result.",
+        "along the axis of the smaller overlap, which turns by 90 degrees at wx = wy (B); corners: a spring "
+        "at "
+        "every corner in the ground.\nscene = C: the box falls, tips and slides by semi-implicit steps, with "
+        "damping and friction of each contact; a box flat in the ground weighs the same on all three. With "
+        "a point the arm of the force jumps whenever another corner is deepest, and the loss is full of "
+        "jumps.\nMetrics: both numbers of the result; C: normal force and torque.",
     .citation = SMOOTHING_ELANDT,
 };
 

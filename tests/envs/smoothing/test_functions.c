@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_functions.c - the environments of smoothing/ in closed form: their means under noise by quadrature,
  * where estimates of the gradient lead, and the contact of boxes. */
+#include "differences.h"
 #include "host.h"
 #include "methods/gradient/alpha_gradient.h"
 #include "test.h"
@@ -467,6 +468,103 @@ static void dissipation(void **state)
     }
 }
 
+/* ---- a box that falls and slides ---- */
+
+static const char *const falls[] = {"contact=hydroelastic", "contact=point", "contact=corners"};
+
+/* Free flight; on the ground a flat box keeps its depth m g / stiffness and loses mu g of its speed, by all
+ * of the corners and by the field. */
+static void falling_box(void **state)
+{
+    const double flight[6] = {9, 0.3, 1.5, -1, 0.2, 0.4};
+    for (int k = 0; k < 3; k++) {
+        fake_env e;
+        double pose[3] = {150 * 0.005 * 1.5, 9 - 150 * 0.005 - 9.81 * 0.005 * 0.005 * 150 * 151 / 2,
+                          0.3 + 150 * 0.005 * 0.2};
+        char goal[100];
+        snprintf(goal, sizeof goal, "goal=%.17g,%.17g,%.17g", pose[0], pose[1], pose[2]);
+        fake_env_open(&e, "envs/hydro2d", SETTINGS("scene=C", "steps=150", falls[k], goal), 0, 0);
+        assert_near(fake_eval(&e, flight, NULL, 0, NULL), 0, 1e-20);
+        fake_env_close(&e);
+    }
+    for (int k = 0; k < 3;
+         k += 2) { /* stopping distance v^2 / (2 mu g), and the slip of the regularization */
+        const double depth = 9.81 / 2000, from[6] = {0.01 - depth, 0, 2, 0, 0, 0.3};
+        const double distance = 2 * 2 / (2 * 0.3 * 9.81);
+        fake_env e;
+        fake_env_open(&e, "envs/hydro2d",
+                      SETTINGS("scene=C", "steps=4000", "h=0.0005", "slip=0.002", "b=0.01", "a=1",
+                               "goal=0,0.01,0", falls[k]),
+                      0, 0);
+        const double end = sqrt(fake_eval(&e, from, NULL, 0, NULL));
+        print_message("%s: slides %.4f m, %.4f by hand\n", falls[k], end, distance);
+        assert_near(end, distance, 0.01 * distance);
+        assert_near(fake_metric(&e, from, "first")[0], 9.81, k == 0 ? 0.6 : 1e-9);
+        fake_env_close(&e);
+    }
+}
+
+/* The torque of a flat box is continuous in its tilt by the field and the corners, and jumps by the width
+ * times the force where a point carries it. */
+static void torque_of_the_box(void **state)
+{
+    for (int k = 0; k < 3; k++) {
+        fake_env e;
+        fake_env_open(&e, "envs/hydro2d", SETTINGS("scene=C", "steps=1", falls[k]), 0, 0);
+        double x[6] = {0.24, -1e-9, 0, 0, 0, 0}, left, right;
+        left = fake_metric(&e, x, "second")[0];
+        x[1] = 1e-9;
+        right = fake_metric(&e, x, "second")[0];
+        assert_near(left - right, k == 1 ? 2000 * 0.01 * 1 : 0, 1e-5);
+        fake_env_close(&e);
+    }
+}
+
+/* Central differences of the end pose at random starts: exact for field and corners. A point changes its
+ * corner between two steps, where the loss jumps: those components are counted. */
+static void gradient_of_the_fall(void **state)
+{
+    enum { RANDOM = 6 };
+    for (int k = 0; k < 3; k++) {
+        fake_env e;
+        int apart = 0;
+        fake_env_open(&e, "envs/hydro2d", SETTINGS("scene=C", "steps=250", falls[k]), 0, 0);
+        for (uint64_t point = 0; point < RANDOM; point++) {
+            double x[6], grad[6], largest = 0;
+            differences_random(40 + point, 6, x);
+            for (int i = 0; i < 6; i++) {
+                x[i] = 0.5 * (e.lower[i] + e.upper[i]) + 0.4 * (e.upper[i] - e.lower[i]) * x[i];
+            }
+            x[0] = e.lower[0] + 0.2 * fabs(x[0] - e.lower[0]);
+            fake_eval(&e, x, grad, 0, NULL);
+            for (int i = 0; i < 6; i++) {
+                largest = fmax(largest, fabs(grad[i]));
+            }
+            for (int i = 0; i < 6; i++) {
+                double slope[2];
+                const double kept = x[i];
+                for (int half = 0; half < 2; half++) {
+                    const double h = 1e-7 / (1 + half);
+                    x[i] = kept + h;
+                    const double up = fake_eval(&e, x, NULL, 0, NULL);
+                    x[i] = kept - h;
+                    slope[half] = (up - fake_eval(&e, x, NULL, 0, NULL)) / (2 * h);
+                }
+                x[i] = kept;
+                if (fabs(slope[1] - slope[0]) > 1e-4 * largest) {
+                    apart++; /* a contact begins or ends within the differences */
+                } else {
+                    assert_near(grad[i], slope[1], 2e-4 * largest);
+                }
+            }
+            assert_true(largest > 0);
+        }
+        print_message("%s: %d of %d differences do not converge\n", falls[k], apart, 6 * RANDOM);
+        assert_true(apart <= (k == 1 ? 10 : 3));
+        fake_env_close(&e);
+    }
+}
+
 static void box_corners(void **state)
 {
     fake_env x, y, p;
@@ -585,4 +683,5 @@ static void pusher_is_seen(void **state)
 
 RUN_TESTS(step_has_no_gradient, variance_of_step, rules_of_step, steep_ramp, ripples_vanish, quadratic, norms,
           throw_over_wall, end_points, ramps_are_means, quartiles_of_barrier, gradient_at_a_distance,
-          box_on_ground, dissipation, box_corners, scenes, refusals, momentum_is_seen, pusher_is_seen)
+          box_on_ground, falling_box, torque_of_the_box, gradient_of_the_fall, dissipation, box_corners,
+          scenes, refusals, momentum_is_seen, pusher_is_seen)

@@ -176,6 +176,8 @@ hydro2d
 hydro2d contact=point
 hydro2d scene=B
 hydro2d scene=B contact=point
+hydro2d scene=C
+hydro2d scene=C contact=corners
 push
 push set=k1000 softness=softplus
 push_far contact_loss=1

@@ -8,11 +8,14 @@ noinst_LTLIBRARIES += %D%/libdistance.la %D%/libsmoothing.la
 %C%_libsmoothing_la_SOURCES = \
 	%D%/blocks.c \
 	%D%/blocks.h \
+	%D%/box_field.h \
 	%D%/open_steps.c \
 	%D%/plain.c \
 	%D%/plain.h \
 	%D%/rollout.c \
 	%D%/rollout.h \
+	%D%/sliding_box.c \
+	%D%/sliding_box.h \
 	$(open_kernel_headers)
 open_kernel_headers = %D%/open_lanes.h %D%/open_step.h
 
