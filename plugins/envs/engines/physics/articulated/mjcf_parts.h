@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mjcf_parts.h - what the readers of MuJoCo's XML format share: attributes with their defaults, poses, and the
- * readers of single elements. `n` is the element, errors go to f->in. */
+/* mjcf_parts.h - what the readers of MuJoCo's XML format share: attributes with their defaults, poses, and
+ * the readers of single elements. `n` is the element, errors go to f->in. */
 #ifndef DS_ENGINES_ARTICULATED_MJCF_PARTS_H
 #define DS_ENGINES_ARTICULATED_MJCF_PARTS_H
 
