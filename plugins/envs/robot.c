@@ -26,6 +26,7 @@ static const ds_param *const params[] = {
     DS_HYBRID_PARAMS, NULL};
 
 enum { COM_X, COM_Y, COM_Z, ENERGY, FORCE, LOSS };
+typedef enum robot_channel { JOINTS, RESIDUALS } robot_channel;
 
 /* ---- set-up ---- */
 
@@ -179,6 +180,7 @@ static ds_status allocate_robot(void *self)
     e->running = ds_memory_doubles(m, (size_t)k->pieces + 1);
     e->shake = ds_memory_doubles(m, numbers_of_controls(e) + 1);
     e->joint = ds_memory_take(m, nv, sizeof *e->joint);
+    robot_residuals_allocate(e);
     e->tape = ds_memory_doubles(m, e->kit.hybrid.tape + 1);
     ds_memory_each(m, 2 * nv,
                    (double **const[]){&e->net_in, &e->net_out, &e->net_in_bar, &e->net_out_bar, NULL});
@@ -379,8 +381,9 @@ static ds_status simulate_robot(void *self, ds_eval *io)
             io->loss = INFINITY;
             break;
         }
-        int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
-        io->loss += robot_score(e, which, p, state_q(e, end), state_v(e, end), e->x, 0, NULL, NULL);
+        int end = (p + 1) * k->substeps;
+        io->loss +=
+            robot_score(e, robot_terms_at(e, p), p, state_q(e, end), state_v(e, end), e->x, 0, NULL, NULL);
     }
     return DS_OK;
 }
@@ -401,8 +404,8 @@ static void clear_bars(robot_env *e)
     memset(e->target_bar, 0, (size_t)t->nv * sizeof *e->target_bar);
 }
 
-/* grad[n] of the loss, or J' w of the channel for w (states of control steps x width). */
-static ds_status reverse(robot_env *e, const double *w, const double *x, double *grad)
+/* grad[n] of the loss (w = NULL), or J' w of a channel. */
+static ds_status reverse(robot_env *e, robot_channel channel, const double *w, const double *x, double *grad)
 {
     const task *k = &e->k;
     const size_t controls = decided(e);
@@ -412,19 +415,23 @@ static ds_status reverse(robot_env *e, const double *w, const double *x, double 
     e->net_bar = grad + e->kit.n;
     memset(grad, 0, (e->kit.n + e->kit.hybrid.variables) * sizeof *grad);
     memset(x_bar, 0, numbers_of_controls(e) * sizeof *x_bar);
+    const double *rest = w + (w != NULL && channel == RESIDUALS ? e->residuals : 0);
     for (int p = k->pieces - 1; p >= 0; p--) {
         if (should_stop(e)) {
             return DS_STOPPED;
         }
-        int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
-        if (w != NULL) {
-            joints_bar(e, end, w + (size_t)(p + 1) * joints_width(e));
+        int end = (p + 1) * k->substeps;
+        if (w == NULL) {
+            robot_score(e, robot_terms_at(e, p), p, state_q(e, end), state_v(e, end), e->x, 1, &bar, x_bar);
+        } else if (channel == RESIDUALS) {
+            rest -= robot_residuals_at(e, p);
+            robot_residuals_bar(e, p, rest, &bar, x_bar + (size_t)p * (size_t)k->controls);
         } else {
-            robot_score(e, which, p, state_q(e, end), state_v(e, end), e->x, 1, &bar, x_bar);
+            joints_bar(e, end, w + (size_t)(p + 1) * joints_width(e));
         }
         back_piece(e, e->x, p, x_bar);
     }
-    if (w != NULL) {
+    if (w != NULL && channel == JOINTS) {
         joints_bar(e, 0, w);
     }
     robot_variables_bar(e, x + controls, grad + controls);
@@ -433,11 +440,11 @@ static ds_status reverse(robot_env *e, const double *w, const double *x, double 
 
 static ds_status adjoint_of_robot(void *self, ds_eval *io)
 {
-    return reverse(self, NULL, io->x, io->grad);
+    return reverse(self, JOINTS, NULL, io->x, io->grad);
 }
 
-/* out = J v of the channel at x. */
-static ds_status forward(robot_env *e, const double *x, const double *v, double *out)
+/* out = J v of a channel at x. */
+static ds_status forward(robot_env *e, robot_channel channel, const double *x, const double *v, double *out)
 {
     const task *k = &e->k;
     const tree *t = k->robot.tree;
@@ -452,7 +459,10 @@ static ds_status forward(robot_env *e, const double *x, const double *v, double 
     robot_variables_dot(e, x + controls, v + controls);
     memset(e->x_bar, 0, numbers_of_controls(e) * sizeof *e->x_bar);
     memcpy(e->x_bar, v, controls * sizeof *e->x_bar);
-    joints_dot(e, 0, out);
+    if (channel == JOINTS) {
+        joints_dot(e, 0, out);
+        out += joints_width(e);
+    }
     for (int p = 0; p < k->pieces; p++) {
         if (should_stop(e)) {
             return DS_STOPPED;
@@ -467,7 +477,13 @@ static ds_status forward(robot_env *e, const double *x, const double *v, double 
             }
             motion_tangent(t, e->motion, k->rule, k->step, &in, state_q(e, at), state_v(e, at), &dot);
         }
-        joints_dot(e, (p + 1) * k->substeps, out + (size_t)(p + 1) * joints_width(e));
+        if (channel == JOINTS) {
+            joints_dot(e, (p + 1) * k->substeps, out);
+            out += joints_width(e);
+        } else {
+            robot_residuals_dot(e, p, e->x_bar, out);
+            out += robot_residuals_at(e, p);
+        }
     }
     return DS_OK;
 }
@@ -587,11 +603,6 @@ static void model_steps(robot_env *e, int by_state, double *out)
     }
 }
 
-static int terms_after(const robot_env *e, int p)
-{
-    return p == e->k.pieces - 1 ? RUNNING | FINAL : RUNNING;
-}
-
 /* Gradient of the cost of every state and control. */
 static void model_gradient(robot_env *e, double *out)
 {
@@ -601,7 +612,7 @@ static void model_gradient(robot_env *e, double *out)
     for (int p = 0; p < e->k.pieces; p++) {
         const int end = (p + 1) * e->k.substeps;
         clear_bars(e);
-        robot_score(e, terms_after(e, p), p, state_q(e, end), state_v(e, end), e->x, 1, &bar, e->x_bar);
+        robot_score(e, robot_terms_at(e, p), p, state_q(e, end), state_v(e, end), e->x, 1, &bar, e->x_bar);
         pack_bars(e, out + (size_t)(p + 1) * (n + m));
         memcpy(out + (size_t)p * (n + m) + n, e->x_bar + (size_t)p * m, m * sizeof *out);
     }
@@ -650,7 +661,7 @@ static void add_term_curvature(robot_env *e, const task_term *term, double weigh
         memset(e->x_bar + (size_t)p * m, 0, m * sizeof *e->x_bar);
         tree_bar_open(e->k.robot.tree, e->work, &bar);
         unit[k] = 1;
-        robot_errors_bar(e, term, p, unit, &bar, e->x_bar);
+        robot_errors_bar(e, term, unit, &bar, e->x_bar + (size_t)p * m);
         unit[k] = 0;
         tree_bar_close(e->k.robot.tree, e->work);
         pack_bars(e, row);
@@ -669,7 +680,7 @@ static void model_curvature(robot_env *e, double *H)
         const int end = (p + 1) * e->k.substeps;
         tree_place(e->k.robot.tree, e->work, state_q(e, end), state_v(e, end));
         for (int i = 0; i < e->k.terms; i++) {
-            const double weight = robot_term_weight(e, &e->k.term[i], terms_after(e, p), p);
+            const double weight = robot_term_weight(e, &e->k.term[i], robot_terms_at(e, p), p);
             if (weight > 0) {
                 add_term_curvature(e, &e->k.term[i], weight, p, H);
             }
@@ -702,22 +713,41 @@ static ds_status answer_model(robot_env *e, ds_eval *io, uint64_t which, ds_eval
     return e->stopped ? DS_STOPPED : DS_OK;
 }
 
+static uint64_t has_joints(const robot_env *e)
+{
+    return ((uint64_t)e->k.pieces + 1) * joints_width(e) <= DS_MAX_ELEMENTS;
+}
+
+/* Joints, the linear model, residuals: their number without the last ones. */
+static uint64_t first_channels(const robot_env *e)
+{
+    return has_joints(e) + (has_joints(e) && has_model(e) ? MODEL_CHANNELS : 0);
+}
+
 static uint64_t channels_of_robot(const void *self)
 {
     const robot_env *e = self;
-    const uint64_t joints = ((uint64_t)e->k.pieces + 1) * joints_width(e) <= DS_MAX_ELEMENTS;
-    return joints + (joints > 0 && has_model(e) ? MODEL_CHANNELS : 0);
+    return first_channels(e) + (e->residuals > 0);
 }
 
 static void channel_of_robot(const void *self, uint64_t i, ds_channel *out)
 {
     const robot_env *e = self;
-    if (i > 0) {
+    if (i > 0 && i < first_channels(e)) {
         linear_model_describe_as(i - 1, e->kit.horizon, model_states(e), (uint64_t)e->k.controls, 1, out);
         return;
     }
-    out->role = DS_CHANNEL_STATE;
     out->ops = DS_CAN(DS_QUERY_VALUE) | DS_CAN(DS_QUERY_JV) | DS_CAN(DS_QUERY_JTV);
+    if (i == first_channels(e)) {
+        out->role = DS_CHANNEL_RESIDUAL;
+        out->ndim = 1;
+        out->shape[0] = (uint64_t)e->residuals;
+        out->name = "residuals";
+        out->doc =
+            "Weighted errors of the terms, control step by control step; their squares add up to the loss.";
+        return;
+    }
+    out->role = DS_CHANNEL_STATE;
     out->ndim = 2;
     out->shape[0] = (uint64_t)e->k.pieces + 1;
     out->shape[1] = joints_width(e);
@@ -726,24 +756,34 @@ static void channel_of_robot(const void *self, uint64_t i, ds_channel *out)
                "then their velocities.";
 }
 
+static void channel_values(robot_env *e, robot_channel channel, double *out)
+{
+    const tree *t = e->k.robot.tree;
+    for (int p = 0; channel == RESIDUALS && p < e->k.pieces; p++) {
+        out += robot_residuals(e, p, out);
+        e->placed = -1;
+    }
+    for (int p = 0; channel == JOINTS && p <= e->k.pieces; p++, out += joints_width(e)) {
+        memcpy(out, state_q(e, p * e->k.substeps), (size_t)t->nq * sizeof *out);
+        memcpy(out + t->nq, state_v(e, p * e->k.substeps), (size_t)t->nv * sizeof *out);
+    }
+}
+
 static ds_status answer_of_robot(void *self, ds_eval *io, ds_eval_query *ask)
 {
     robot_env *e = self;
-    const tree *t = e->k.robot.tree;
-    double *out = ask->out;
-    if (ask->channel > 0) {
+    const robot_channel channel = ask->channel == first_channels(e) ? RESIDUALS : JOINTS;
+    if (channel == JOINTS && ask->channel > 0) {
         return answer_model(e, io, ask->channel - 1, ask);
     }
     if (ask->op == DS_QUERY_VALUE) {
-        for (int p = 0; p <= e->k.pieces; p++, out += joints_width(e)) {
-            memcpy(out, state_q(e, p * e->k.substeps), (size_t)t->nq * sizeof *out);
-            memcpy(out + t->nq, state_v(e, p * e->k.substeps), (size_t)t->nv * sizeof *out);
-        }
+        channel_values(e, channel, ask->out);
         return DS_OK;
     }
     io->cost_steps += 2 * e->kit.cost;
     ask->kind = ask->op == DS_QUERY_JV ? DS_GRAD_FORWARD : DS_GRAD_ADJOINT;
-    return ask->op == DS_QUERY_JV ? forward(e, io->x, ask->v, out) : reverse(e, ask->v, io->x, out);
+    return ask->op == DS_QUERY_JV ? forward(e, channel, io->x, ask->v, ask->out)
+                                  : reverse(e, channel, ask->v, io->x, ask->out);
 }
 
 /* ---- stepwise control ---- */

@@ -181,7 +181,7 @@ static void derivatives_at_rest(void **state)
     fake_env e;
     char path[4096];
     open_task(&e, source(path, "examples/robots/cube.ini"));
-    assert_int_equal(wrong_directions(&e, 5, 1e-5, 1e-5), 0);
+    assert_int_equal(wrong_directions(&e, 5, 2e-6, 1e-5), 0);
     fake_env_close(&e);
 }
 
@@ -271,11 +271,12 @@ static void derivatives_between_bodies(void **state)
 /* ---- positions and velocities as a channel ---- */
 
 /* At points around the start, for each kind of joint, control and number; `h` for the quotients. */
-static void products_agree(const char *task, int points, double h, double tolerance)
+static void products_agree(const char *task, uint32_t channel, int points, double h, double tolerance)
 {
     static double x[MOST], v[MOST];
     fake_env e;
     open_task(&e, task);
+    e.channel = channel;
     assert_true(e.info.n <= MOST);
     for (int k = 0; k < points; k++) {
         rigid_random(x, e.info.n, (uint64_t)k + 1);
@@ -304,17 +305,58 @@ static void products_of_joints(void **state)
                  "gain.joint4 = 10 50\nstart.joint1 = -1 1\nvelocity.joint6 = -1 1\n"
                  "[loss.a]\nwhat = effort\n",
                  rules[k % 2], shapes[k % 3]);
-        products_agree(written(text), 4, 1e-4, 1e-6);
+        products_agree(written(text), 0, 4, 1e-4, 1e-6);
     }
     products_agree(written("[task]\nmodel = %s/quadruped.xml\nduration = 0.1\nstep = 0.0005\n"
                            "control_step = 0.02\nslip = 0.1\nstiffness = 30000\n"
                            "sliding = tanh\n"
                            "[loss.a]\nwhat = effort\n"),
-                   2, 1e-5, 1e-4);
+                   0, 2, 1e-5, 1e-4);
     products_agree(written("[task]\nmodel = %s/quadruped.xml\nduration = 0.1\nstep = 0.0005\n"
                            "control_step = 0.02\nslip = 0.1\nstiffness = 30000\n"
                            "[loss.a]\nwhat = effort\n"),
-                   2, 1e-5, 1e-4);
+                   0, 2, 1e-5, 1e-4);
+}
+
+/* Every kind of term as residuals; there are none if a term is not a square. */
+static void products_of_residuals(void **state)
+{
+    static const char *const rules[] = {"euler", "rk4"}, *const shapes[] = {"constant", "linear", "spline"};
+    FILE *f = fopen(temporary_path(&folder, "record.txt"), "w");
+    assert_non_null(f);
+    fputs("0 0 0\n0.1 0.1 -0.2\n0.4 0.3 0.1\n", f);
+    fclose(f);
+    for (int k = 0; k < 7; k++) {
+        char text[4000];
+        snprintf(text, sizeof text,
+                 "[task]\nmodel = %%s/arm.urdf\nduration = 0.3\nstep = 0.005\ncontrol_step = 0.1\n"
+                 "integrator = %s\nshape = %s\nlimit_stiffness = 5\n"
+                 "[start]\njoint2 = 0.4\nvelocity.joint3 = 1\n"
+                 "[controls]\njoint1 = -9 9\nforce.joint2 = -9 9\nposition.joint4 = -1 1 30 2\n"
+                 "[variables]\nmass.link3 = 1 2 log\nlength.link4 = 0.8 1.2\ndamping.joint5 = 0.1 1 log\n"
+                 "friction.joint2 = 0.1 1\narmature.joint7 = 0.01 0.1 log\n"
+                 "start.joint1 = -1 1\nvelocity.joint6 = -1 1\n"
+                 "[loss.a]\nwhat = position\nof = hand\ntarget = 0.5 0.3 0.4\n%s"
+                 "[loss.b]\nwhat = turn\nof = link6\ntarget = 0 1 1 0\nat = mean\nnorm = square\n"
+                 "[loss.c]\nwhat = velocity\nof = link7\naxes = 1 0.5 0\nat = 0.2\n"
+                 "[loss.d]\nwhat = com\ntarget = 0 0.1 1\n[loss.e]\nwhat = com_velocity\nat = mean\n"
+                 "[loss.f]\nwhat = effort\n[loss.g]\nwhat = rate\nof = joint7\nweight = 0.1\n"
+                 "[loss.h]\nwhat = recording\njoints = joint1 joint2\nfile = record.txt\n"
+                 "[loss.i]\nwhat = angular_velocity\nof = link5\n"
+                 "[loss.j]\nwhat = joint\nof = joint2\ntarget = 0.2\nat = mean\n",
+                 rules[k % 2], shapes[k % 3], k == 6 ? "norm = distance\n" : "");
+        if (k < 6) {
+            products_agree(written(text), 1, 4, 1e-4, 1e-6);
+            continue;
+        }
+        fake_env e;
+        uint64_t count;
+        open_task(&e, written(text));
+        const ds_env_channels *channels = e.plugin->env->get_extension(e.self, DS_EXT_CHANNELS);
+        assert_int_equal(channels->count(e.self, &count), DS_OK);
+        assert_int_equal(count, 1);
+        fake_env_close(&e);
+    }
 }
 
 /* Controls of a file: the variables are the numbers alone, and the motion is that of the same controls. */
@@ -345,7 +387,7 @@ static void known_controls(void **state)
         assert_null(e.plugin->env->get_extension(e.self, DS_EXT_STEPS));
         fake_env_close(&e);
         if (known) {
-            products_agree(written(text), 4, 1e-4, 1e-6);
+            products_agree(written(text), 0, 4, 1e-4, 1e-6);
         }
     }
     assert_near(loss[0], loss[1], 1e-14 * loss[0]);
@@ -727,6 +769,6 @@ static void mistakes(void **state)
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_of_followers, derivatives_at_rest,
                derivatives_through_contact, derivatives_through_impulses, felt_at_a_distance,
-               derivatives_between_bodies, products_of_joints, known_controls, agrees_with_cartpole,
-               agrees_with_double_pendulum, networks, noise, steps_are_the_episode, no_steps_with_variables,
-               examples_run, built_in_task, standing, terrain, mistakes)
+               derivatives_between_bodies, products_of_joints, products_of_residuals, known_controls,
+               agrees_with_cartpole, agrees_with_double_pendulum, networks, noise, steps_are_the_episode,
+               no_steps_with_variables, examples_run, built_in_task, standing, terrain, mistakes)

@@ -270,7 +270,7 @@ void fake_products(fake_env *e, const double *x, const double *v, double toleran
     ds_channel c = {.struct_size = sizeof c};
     double left = 0, right = 0, sum = 0, size = 0;
     assert_non_null(channels);
-    assert_int_equal(channels->describe(e->self, 0, &c), DS_OK);
+    assert_int_equal(channels->describe(e->self, e->channel, &c), DS_OK);
     const uint64_t m = ds_channel_elements(&c), n = e->info.n;
     assert_true(m > 0);
     double *r = calloc(3 * m + n, sizeof *r), *jv = r + m, *w = jv + m, *back = w + m;
@@ -278,9 +278,10 @@ void fake_products(fake_env *e, const double *x, const double *v, double toleran
     for (uint64_t i = 0; i < m; i++) {
         w[i] = sin((double)i + 1);
     }
-    ds_eval_query ask[3] = {{.op = DS_QUERY_VALUE, .out = r, .bytes = m * sizeof *r},
-                            {.op = DS_QUERY_JV, .v = v, .out = jv, .bytes = m * sizeof *r},
-                            {.op = DS_QUERY_JTV, .v = w, .out = back, .bytes = n * sizeof *r}};
+    ds_eval_query ask[3] = {
+        {.op = DS_QUERY_VALUE, .channel = e->channel, .out = r, .bytes = m * sizeof *r},
+        {.op = DS_QUERY_JV, .channel = e->channel, .v = v, .out = jv, .bytes = m * sizeof *r},
+        {.op = DS_QUERY_JTV, .channel = e->channel, .v = w, .out = back, .bytes = n * sizeof *r}};
     ds_eval_query *asks[3] = {ask, ask + 1, ask + 2};
     ds_eval io = {.bad_step = -1, .n = n, .x = x, .queries = 3, .query = asks};
     assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
@@ -307,11 +308,16 @@ void fake_quotient(fake_env *e, const double *x, const double *v, double h, doub
     const ds_env_channels *channels = e->plugin->env->get_extension(e->self, DS_EXT_CHANNELS);
     ds_channel c = {.struct_size = sizeof c};
     double worst = 0, most = 0;
-    assert_int_equal(channels->describe(e->self, 0, &c), DS_OK);
+    assert_int_equal(channels->describe(e->self, e->channel, &c), DS_OK);
     const uint64_t m = ds_channel_elements(&c), n = e->info.n;
     double *jv = calloc(5 * m + n, sizeof *jv), *value = jv + m, *y = value + 4 * m;
     assert_non_null(jv);
-    ds_eval_query ask = {.op = DS_QUERY_JV, .v = v, .out = jv, .bytes = m * sizeof *jv}, *asks[] = {&ask};
+    ds_eval_query ask = {.op = DS_QUERY_JV,
+                         .channel = e->channel,
+                         .v = v,
+                         .out = jv,
+                         .bytes = m * sizeof *jv},
+                  *asks[] = {&ask};
     ds_eval io = {.bad_step = -1, .n = n, .x = x, .queries = 1, .query = asks};
     assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     for (int k = 0; k < 4; k++) {
@@ -319,7 +325,10 @@ void fake_quotient(fake_env *e, const double *x, const double *v, double h, doub
         for (uint64_t i = 0; i < n; i++) {
             y[i] = x[i] + at * v[i];
         }
-        ask = (ds_eval_query){.op = DS_QUERY_VALUE, .out = value + (size_t)k * m, .bytes = m * sizeof *jv};
+        ask = (ds_eval_query){.op = DS_QUERY_VALUE,
+                              .channel = e->channel,
+                              .out = value + (size_t)k * m,
+                              .bytes = m * sizeof *jv};
         io = (ds_eval){.bad_step = -1, .n = n, .x = y, .queries = 1, .query = asks};
         assert_int_equal(ds_eval_call(e->plugin->env, e->self, &io), DS_OK);
     }

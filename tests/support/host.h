@@ -53,6 +53,7 @@ typedef struct fake_env {
     double *x, *loss; /* all evaluated rows: done x n, done */
     uint64_t capacity;
     double (*transform)(double loss); /* applied to the losses, if not NULL */
+    uint32_t channel;                 /* of fake_products() and fake_quotient() */
 } fake_env;
 
 void fake_env_open(fake_env *e, const char *name, const char *const *settings, uint64_t budget,
@@ -67,12 +68,12 @@ const double *fake_metric(fake_env *e, const double *x, const char *want);
 /* Those of another metric of the same episode. */
 const double *fake_values(fake_env *e, const char *want);
 
-/* Tests the products of channel 0 at x: squares of residuals add up to the loss, the loss does not depend on
+/* Tests the products of e->channel at x: squares of residuals add up to the loss, the loss does not depend on
  * the queries, and w . J v = J' w . v for numbers w, up to `tolerance` of the sum of the sizes of its terms.
  */
 void fake_products(fake_env *e, const double *x, const double *v, double tolerance);
-/* Tests J v of channel 0 against central differences with steps h v and h v / 2, extrapolated; `tolerance` is
- * a share of the largest element. */
+/* Tests J v of e->channel against central differences with steps h v and h v / 2, extrapolated; `tolerance`
+ * is a share of the largest element. */
 void fake_quotient(fake_env *e, const double *x, const double *v, double h, double tolerance);
 
 /* Runs an optimizer to its end and returns what run() returned. */

@@ -53,6 +53,8 @@ typedef struct robot_env {
     int placed;              /* state of the last tree_place() for the scene */
     double *seen_q, *seen_v; /* of a lane */
     double *unit;            /* zeros of a state; then a row of a state and controls */
+    int residuals;           /* their number */
+    double *row;             /* derivatives of one: by state, numbers and controls, then its unit vector */
 } robot_env;
 
 static inline const double *state_q(const robot_env *e, int step)
@@ -114,6 +116,12 @@ void robot_variables_dot(const robot_env *e, const double *x, const double *x_do
 
 /* ---- loss (robot_loss.c) ---- */
 
+/* The terms that count after control step p of an episode. */
+static inline int robot_terms_at(const robot_env *e, int p)
+{
+    return p == e->k.pieces - 1 ? RUNNING | FINAL : RUNNING;
+}
+
 /* The weight of a term after control step p, 0: it does not count. */
 double robot_term_weight(const robot_env *e, const task_term *term, int which, int p);
 /* Whether any term counts after control step p. */
@@ -121,13 +129,26 @@ int robot_terms_count(const robot_env *e, int which, int p);
 /* Numbers of a term minus their targets, of the last placement; returns how many. */
 int robot_errors(robot_env *e, const task_term *term, int p, const double *q, const double *v,
                  const double *x, double *out);
-/* Adds the derivatives of a term by what it is of; out_bar by robot_errors(). */
-void robot_errors_bar(robot_env *e, const task_term *term, int p, const double *out_bar, const tree_bar *bar,
+/* Adds the derivatives of a term by what it is of, in x_bar (NULL: none) by the controls of the control step;
+ * out_bar by robot_errors(). */
+void robot_errors_bar(robot_env *e, const task_term *term, const double *out_bar, const tree_bar *bar,
                       double *x_bar);
 /* The terms of `which` in the state after control step p. With `bar`, adds `scale` times their derivatives.
  */
 double robot_score(robot_env *e, int which, int p, const double *q, const double *v, const double *x,
                    double scale, const tree_bar *bar, double *x_bar);
+
+/* ---- residuals: the square roots of a loss that is a sum of squares (robot_residuals.c) ---- */
+
+/* Counts them, 0 unless they are the whole loss, and makes room. */
+void robot_residuals_allocate(robot_env *e);
+/* Residuals of the state after control step p: their number; out = themselves; returns their number. */
+int robot_residuals_at(const robot_env *e, int p);
+int robot_residuals(robot_env *e, int p, double *out);
+/* Adds the derivatives of w . r for these residuals r; x_bar: by the controls of the control step. */
+void robot_residuals_bar(robot_env *e, int p, const double *w, const tree_bar *bar, double *x_bar);
+/* out = their change along the changes q_bar, v_bar and number_bar, and x_dot of all controls. */
+void robot_residuals_dot(robot_env *e, int p, const double *x_dot, double *out);
 
 /* ---- episodes side by side (robot_lanes.c) ---- */
 

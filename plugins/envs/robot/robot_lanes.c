@@ -161,7 +161,7 @@ static double lane_score(robot_env *e, const lanes_group *g, uint64_t lane, int 
     robot_lanes *a = &e->lanes;
     const task *k = &e->k;
     tree *t = k->robot.tree;
-    const int end = (p + 1) * k->substeps, which = p == k->pieces - 1 ? RUNNING | FINAL : RUNNING;
+    const int end = (p + 1) * k->substeps, which = robot_terms_at(e, p);
     const size_t row = (size_t)p * (size_t)k->controls;
     double *own = t->number, *x_bar = a->x_bar + row * a->kernel->width;
     const double *x = decided(e) > 0 ? g->x[lane] : e->x;

@@ -98,7 +98,7 @@ int robot_errors(robot_env *e, const task_term *term, int p, const double *q, co
     return n;
 }
 
-void robot_errors_bar(robot_env *e, const task_term *term, int p, const double *out_bar, const tree_bar *bar,
+void robot_errors_bar(robot_env *e, const task_term *term, const double *out_bar, const tree_bar *bar,
                       double *x_bar)
 {
     static const double none[3];
@@ -139,7 +139,7 @@ void robot_errors_bar(robot_env *e, const task_term *term, int p, const double *
         break;
     case TASK_EFFORT:
         for (int c = 0; x_bar && c < e->k.controls; c++) {
-            x_bar[p * e->k.controls + c] += out_bar[c];
+            x_bar[c] += out_bar[c];
         }
         break;
     case TASK_RECORDING:
@@ -179,7 +179,8 @@ double robot_score(robot_env *e, int which, int p, const double *q, const double
         }
         sum += weight * (term->norm == TASK_DISTANCE ? norm : value);
         if (bar) {
-            robot_errors_bar(e, term, p, error_bar, bar, x_bar);
+            robot_errors_bar(e, term, error_bar, bar,
+                             x_bar ? x_bar + (size_t)p * (size_t)e->k.controls : NULL);
         }
     }
     if (placed && bar) {
