@@ -12,6 +12,7 @@ python_tests = \
 	%D%/tests/peer_docs.py \
 	%D%/tests/peer_gym.py \
 	%D%/tests/peer_layers.py \
+	%D%/tests/peer_mujoco.py \
 	%D%/tests/peer_plugins.py \
 	%D%/tests/run.py \
 	%D%/tests/stepwise_plugins.py \

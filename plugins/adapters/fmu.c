@@ -228,10 +228,14 @@ static ds_status fmu_allocate(void *self)
         }
     }
     if (e->exact && !fmu_try_derivatives(e, e->at)) {
+        char why[sizeof e->inst.last];
+        snprintf(why, sizeof why, "%s", e->inst.last);
         e->exact = 0;
-        ds_host_say(e->kit.host, DS_LOG_WARNING,
-                    "%.60s: it lacks derivatives for what is varied (%.100s): gradients are differences",
-                    e->d.model, e->inst.last);
+        if (fmu_run(e, e->at, 0) == DS_EVAL_OK) { /* else each evaluation reports what fails */
+            ds_host_say(e->kit.host, DS_LOG_WARNING,
+                        "%.60s: it lacks derivatives for what is varied (%.100s): gradients are differences",
+                        e->d.model, why);
+        }
     }
     e->at[0] = NAN;
     return DS_OK;

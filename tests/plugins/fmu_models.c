@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fmu_models.c - three models as FMUs of both versions, for tests/cli/plugins/fmu.sh: -DFMI=2 or 3, and
  * one of -DBALL (a bouncing ball, with events), -DVANDERPOL, -DMASSES (two masses with springs, a damper, a
- * force; adjoint derivatives). -DARRAYS: states, derivatives and parameters are arrays. -DCRASH crashes in
- * DoStep, -DHANG never returns from Terminate, -DREFUSE fails in DoStep below h = 0, -DZERO says
- * that nothing depends on parameters. */
+ * force; adjoint derivatives). -DARRAYS: states, derivatives and parameters are arrays. The name of the model
+ * in modelDescription.xml may be what the FMU does wrong (faulty()): one library serves for all faults. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +22,13 @@ static const double START[] = {1, 0, 0, 0}, DEFAULT[] = {10, 0.5};
 #endif
 /* value references: states from 0, derivatives from 10, parameters from 20, the force 30, the output 40 */
 enum { DERIVATIVE = 10, PARAMETER = 20, FORCE = 30, OUTPUT = 40, KNOWNS = STATES + PARAMETERS + 1 };
+
+static char named[40]; /* the name of the model */
+
+static int faulty(const char *how)
+{
+    return strcmp(named, how) == 0;
+}
 
 typedef struct model {
     double t, x[STATES], p[PARAMETERS], u;
@@ -47,7 +53,7 @@ static void slopes(const model *m, const double *x, double *dx)
 
 static double output(const model *m)
 {
-    return STATES == 4 ? m->p[0] * (m->x[STATES / 2] - m->x[0]) : 0;
+    return faulty("NAN output") ? (double)NAN : STATES == 4 ? m->p[0] * (m->x[STATES / 2] - m->x[0]) : 0;
 }
 
 /* The rows of the derivatives, then the output, by states, parameters and the force. */
@@ -80,11 +86,10 @@ static void jacobian(const model *m, double j[STATES + 1][KNOWNS])
     j[4][2] = m->p[0];
     j[4][4] = x[2] - x[0];
 #endif
-#if defined(ZERO)
-    for (int i = 0; i <= STATES; i++) {
+    for (int i = 0; i <= STATES && faulty("ZERO by parameters"); i++) {
         memset(&j[i][STATES], 0, PARAMETERS * sizeof j[i][0]);
     }
-#endif
+    j[1][0] *= faulty("WRONG by a state") ? 1.5 : 1;
 }
 
 static void bounce(model *m)
@@ -159,7 +164,8 @@ static int products(model *m, const uint32_t *unknown, size_t rows, const uint32
             if (row_of(unknown[a]) > STATES || column_of(known[b]) >= KNOWNS) {
                 return 3;
             }
-            const double v = j[row_of(unknown[a])][column_of(known[b])];
+            double v = j[row_of(unknown[a])][column_of(known[b])];
+            v *= transposed && column_of(known[b]) == 1 && faulty("WRONG adjoint") ? 1.5 : 1;
             out[transposed ? b : a] += v * seed[transposed ? a : b];
         }
     }
@@ -169,9 +175,9 @@ static int products(model *m, const uint32_t *unknown, size_t rows, const uint32
 static int do_step(model *m, double h)
 {
     const int steps = (int)ceil(h / 1e-3);
-#if defined(CRASH)
-    abort();
-#endif
+    if (faulty("CRASH in DoStep")) {
+        abort();
+    }
     for (int s = 0; s < steps; s++) {
         const double d = h / steps;
         double k[4][STATES], x[STATES];
@@ -188,10 +194,7 @@ static int do_step(model *m, double h)
         bounce(m);
     }
     m->t += h;
-#if defined(REFUSE)
-    return m->x[0] < 0.5 ? 3 : 0;
-#endif
-    return 0;
+    return faulty("ERROR in DoStep") && m->x[0] < 0.5 ? 3 : 0;
 }
 
 static void start(model *m)
@@ -201,8 +204,15 @@ static void start(model *m)
     memcpy(m->p, DEFAULT, sizeof m->p);
 }
 
-static model *make(const char *token)
+static model *make(const char *token, const char *name)
 {
+    strncpy(named, name, sizeof named - 1);
+    if (faulty("CRASH in Instantiate")) {
+        abort();
+    }
+    if (faulty("NULL")) {
+        return NULL;
+    }
     model *m = strcmp(token, "{token}") == 0 ? malloc(sizeof *m) : NULL;
     if (m != NULL) {
         start(m);
@@ -218,6 +228,9 @@ static model *make(const char *token)
 API void F(FreeInstance)(void *c);
 API void F(FreeInstance)(void *c)
 {
+    if (faulty("CRASH in FreeInstance")) {
+        abort();
+    }
     free(c);
 }
 API int F(Reset)(void *c);
@@ -230,10 +243,8 @@ API int F(Terminate)(void *c);
 API int F(Terminate)(void *c)
 {
     (void)c;
-#if defined(HANG)
-    for (volatile int i = 1; i;) {
+    for (volatile int i = 1; i && faulty("HANG in Terminate");) {
     }
-#endif
     return 0;
 }
 #define NOTHING(name)                                                                                        \
@@ -283,8 +294,8 @@ API void *fmi2Instantiate(const char *name, int type, const char *token, const c
 API void *fmi2Instantiate(const char *name, int type, const char *token, const char *place, const void *calls,
                           int a, int b)
 {
-    (void)name, (void)type, (void)place, (void)calls, (void)a, (void)b;
-    return make(token);
+    (void)type, (void)place, (void)calls, (void)a, (void)b;
+    return make(token, name);
 }
 API int fmi2SetupExperiment(void *c, int a, double b, double t, int d, double e);
 API int fmi2SetupExperiment(void *c, int a, double b, double t, int d, double e)
@@ -343,8 +354,8 @@ API void *fmi3InstantiateModelExchange(const char *name, const char *token, cons
 API void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *place, bool a, bool b,
                                        void *env, void *log)
 {
-    (void)name, (void)place, (void)a, (void)b, (void)env, (void)log;
-    return make(token);
+    (void)place, (void)a, (void)b, (void)env, (void)log;
+    return make(token, name);
 }
 API void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *place, bool a, bool b,
                                       bool d, bool e, const uint32_t *vr, size_t n, void *env, void *log,
@@ -353,9 +364,8 @@ API void *fmi3InstantiateCoSimulation(const char *name, const char *token, const
                                       bool d, bool e, const uint32_t *vr, size_t n, void *env, void *log,
                                       void *update)
 {
-    (void)name, (void)place, (void)a, (void)b, (void)d, (void)e, (void)vr, (void)n, (void)env, (void)log,
-        (void)update;
-    return make(token);
+    (void)place, (void)a, (void)b, (void)d, (void)e, (void)vr, (void)n, (void)env, (void)log, (void)update;
+    return make(token, name);
 }
 API int fmi3EnterInitializationMode(void *c, bool a, double b, double t, bool d, double e);
 API int fmi3EnterInitializationMode(void *c, bool a, double b, double t, bool d, double e)

@@ -78,8 +78,6 @@ def main():
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
             z.writestr("modelDescription.xml", text)
             z.write(library, f"binaries/{'linux64' if version == 2 else 'x86_64-linux'}/model.so")
-            if "-DCRASH" in more:  # with resources an FMU is unpacked into a folder
-                z.writestr("resources/data.txt", "1\n")
 
 
 if __name__ == "__main__":

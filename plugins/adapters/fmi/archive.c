@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const size_t LARGEST = (size_t)1 << 31; /* bytes of one file, packed or not */
+static const size_t LARGEST = (size_t)1 << 31;     /* bytes of one file, packed or not, */
+static const size_t LARGEST_ALL = (size_t)1 << 32; /* and of all files unpacked */
 
 typedef struct entry {
     char name[PATH_MAX];
@@ -45,7 +46,7 @@ static int escapes(const char *name)
 
 static int check_entries(const archive *a, const char *path, char *why, size_t room)
 {
-    size_t at = a->zip.directory;
+    size_t at = a->zip.directory, all = 0;
     for (unsigned i = 0; i < a->zip.members; i++) {
         entry e;
         if (next_entry(a, &at, &e) != 0) {
@@ -61,6 +62,11 @@ static int check_entries(const archive *a, const char *path, char *why, size_t r
             e.zip.bytes > LARGEST || e.zip.packed > LARGEST) {
             snprintf(why, room, "%s: '%.100s' in it is encrypted, packed by method %u, or larger than 2 GiB",
                      path, e.name, e.zip.method);
+            return -1;
+        }
+        all += e.zip.bytes;
+        if (all > LARGEST_ALL) {
+            snprintf(why, room, "%s: it would unpack to more than 4 GiB", path);
             return -1;
         }
     }

@@ -65,6 +65,8 @@ static uint32_t whole(reader *r, const char **pairs, const char *name)
     return (uint32_t)x;
 }
 
+enum { INDICATORS = 1000000 };
+
 static char *copy(const char *text)
 {
     return text != NULL ? strdup(text) : NULL;
@@ -193,8 +195,11 @@ static void read_root(reader *r, const char **pairs)
     put(d->model, sizeof d->model, attribute(pairs, "modelName"));
     put(d->token, sizeof d->token, token != NULL ? token : attribute(pairs, "instantiationToken"));
     put(d->text, sizeof d->text, attribute(pairs, "description"));
-    const double indicators = number(pairs, "numberOfEventIndicators");
-    d->indicators = indicators > 0 ? (size_t)indicators : 0;
+    const char *indicators = attribute(pairs, "numberOfEventIndicators");
+    d->indicators = indicators != NULL ? whole(r, pairs, "numberOfEventIndicators") : 0;
+    if (d->indicators > INDICATORS) {
+        fail(r, "more than a million event indicators: ", indicators);
+    }
 }
 
 static void add_number(reader *r, uint32_t **list, size_t *count, uint32_t which)
@@ -323,6 +328,34 @@ static void free_list(fmi_variable *list, size_t count)
         free(list[i].starts);
     }
     free(list);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names are unique in an FMU: of two variables of one name, a task could mean either. */
+static void check_names(reader *r)
+{
+    const fmi_description *d = r->d;
+    const char **name = calloc(d->count + 1, sizeof *name);
+    for (size_t i = 0; name != NULL && i < d->count; i++) {
+        name[i] = d->variable[i].name;
+    }
+    if (name == NULL) {
+        snprintf(r->why, r->room, "out of memory");
+        r->failed = 1;
+        return;
+    }
+    qsort(name, d->count, sizeof *name, by_name);
+    for (size_t i = 1; !r->failed && i < d->count; i++) {
+        if (strcmp(name[i - 1], name[i]) == 0) {
+            snprintf(r->why, r->room, "modelDescription.xml: two variables have the name '%.100s'", name[i]);
+            r->failed = 1;
+        }
+    }
+    free(name);
 }
 
 /* The first variable of a value reference; NULL where there is none. */
@@ -494,6 +527,7 @@ int fmi_description_read(fmi_description *d, const char *xml, size_t size, char 
     }
     if (!r.failed) {
         inherit(d);
+        check_names(&r);
         expand(&r);
     }
     r.failed = r.failed || find_states(&r) != 0;

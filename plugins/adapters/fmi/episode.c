@@ -214,8 +214,10 @@ uint32_t fmu_run(fmu *e, const double *x, int keep)
         e->r[i] = f->weight * (e->y[f->point * e->outputs + f->output] - f->value);
         if (!isfinite(e->r[i])) {
             e->bad_step = (int64_t)f->point;
-            snprintf(e->inst.last, sizeof e->inst.last, "output '%.60s' is %g", e->output[f->output]->name,
-                     e->y[f->point * e->outputs + f->output]);
+            const double y = e->y[f->point * e->outputs + f->output];
+            snprintf(e->inst.last, sizeof e->inst.last, "output '%.60s' is %g at t = %g s%s",
+                     e->output[f->output]->name, isnan(y) ? fabs(y) : y, e->time[f->point],
+                     e->me && e->d.states > 0 ? ": if the model is stiff, take more substeps" : "");
             return DS_EVAL_DIVERGED;
         }
     }
@@ -484,7 +486,14 @@ static int sweep_fore(fmu *e, const double *x, const double *v, double *out)
     return rc;
 }
 
-/* The derivatives of the states, then the outputs, at a time and states, with x[but] replaced. */
+/* The derivatives of the states, then the outputs, at a time and states of the episode that has begun. */
+static int rates_of(fmu *e, double t, const double *state, double *out)
+{
+    const int rc = slopes(e, t, state, out);
+    return rc != 0 ? rc : fmi_get(&e->inst, e->outputs, e->output, out + e->d.states);
+}
+
+/* The same of another episode, with x[but] replaced. */
 static int rates_at(fmu *e, const double *x, uint64_t but, double value, double t, const double *state,
                     double *out)
 {
@@ -494,8 +503,7 @@ static int rates_at(fmu *e, const double *x, uint64_t but, double value, double 
         const fmu_decision *q = &e->decision[i];
         rc = q->is_input ? fmi_set(&e->inst, 1, &q->v, q->first == but ? &value : &x[q->first]) : 0;
     }
-    rc = rc != 0 ? rc : slopes(e, t, state, out);
-    return rc != 0 ? rc : fmi_get(&e->inst, e->outputs, e->output, out + e->d.states);
+    return rc != 0 ? rc : rates_of(e, t, state, out);
 }
 
 static int is_close(double exact, double up, double down, double apart)
@@ -505,27 +513,62 @@ static int is_close(double exact, double up, double down, double apart)
            fabs(exact - slope) <= 1e-3 * fmax(fabs(exact), fabs(slope)) + 1e-9 * fmax(1, fabs(up)) / apart;
 }
 
-/* FMUs give derivatives by parameters in some modes alone, and zero in the others: compares them with
- * differences at a time and states. */
+/* The largest value of state i in the episode whose path is kept; 1 where it is always 0. */
+static double size_of_state(const fmu *e, size_t i)
+{
+    double size = 0;
+    for (uint64_t k = 0; k <= e->points * e->substeps; k++) {
+        size = fmax(size, fabs(e->path[k * e->d.states + i]));
+    }
+    return size > 0 ? size : 1;
+}
+
+/* The rates on both sides of known i, and the distance of the sides; 0 where it does not act. The known is
+ * shifted in an episode that has begun, or in one of its own. */
+static int rates_beside(fmu *e, const double *x, size_t i, double t, const double *state, double *high,
+                        double *low, double *apart)
+{
+    const size_t n = e->d.states;
+    int rc;
+    *apart = 0;
+    if (i < n) {
+        const double h = 1e-5 * size_of_state(e, i);
+        memcpy(e->stage, state, n * sizeof *state);
+        e->stage[i] = state[i] + h;
+        rc = rates_of(e, t, e->stage, high);
+        e->stage[i] = state[i] - h;
+        rc = rc != 0 ? rc : rates_of(e, t, e->stage, low);
+        *apart = 2 * h;
+        return rc != 0 ? rc : at_state(e, t, state);
+    }
+    if (!acts_later(e, i - n)) {
+        return 0;
+    }
+    const fmu_decision *q = &e->decision[i - n];
+    const double h = 1e-4 * (q->upper - q->lower), at = x[q->first];
+    const double up = fmin(at + h, q->upper), down = fmax(at - h, q->lower);
+    rc = rates_at(e, x, q->first, up, t, state, high);
+    rc = rc != 0 ? rc : rates_at(e, x, q->first, down, t, state, low);
+    *apart = up - down;
+    return rc != 0 ? rc : rates_at(e, x, e->kit.n, 0, t, state, e->rates);
+}
+
+/* FMUs give derivatives by parameters in some modes alone, and zero in the others, or have wrong ones:
+ * compares those by states and parameters with differences, at a time and states. */
 static int agrees_at(fmu *e, const double *x, double t, const double *state)
 {
     const size_t n = e->d.states, rates = n + e->outputs;
-    double *high = e->rates, *low = high + rates, *exact = low + rates,
-           *seed = e->stage + 16 * n + 2 * knowns(e);
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < e->decisions; i++) {
-        const fmu_decision *q = &e->decision[i];
-        const double h = 1e-4 * (q->upper - q->lower), at = x[q->first];
-        const double up = fmin(at + h, q->upper), down = fmax(at - h, q->lower);
-        if (!acts_later(e, i)) {
+    double *exact = e->rates, *high = exact + rates, *low = high + rates,
+           *seed = e->stage + 16 * n + 2 * knowns(e), apart;
+    int rc = rates_at(e, x, e->kit.n, 0, t, state, exact);
+    for (size_t i = 0; rc == 0 && i < knowns(e); i++) {
+        rc = rates_beside(e, x, i, t, state, high, low, &apart);
+        if (rc != 0 || !(apart > 0)) {
             continue;
         }
         memset(seed, 0, knowns(e) * sizeof *seed);
-        seed[n + i] = 1;
-        rc = rates_at(e, x, q->first, up, t, state, high);
-        rc = rc != 0 ? rc : rates_at(e, x, q->first, down, t, state, low);
-        rc = rc != 0 ? rc : rates_at(e, x, e->kit.n, 0, t, state, exact);
-        rc = rc != 0 ? rc : fore_product(e, n, e->d.derivative, seed, exact);
+        seed[i] = 1;
+        rc = fore_product(e, n, e->d.derivative, seed, exact);
         for (size_t f = 0; rc == 0 && f < e->fits; f++) {
             const size_t j = e->fit[f].output;
             const int again = f > 0 && e->fit[f - 1].output == j;
@@ -536,16 +579,59 @@ static int agrees_at(fmu *e, const double *x, double t, const double *state)
             }
         }
         for (size_t j = 0; rc == 0 && j < n; j++) {
-            rc = is_close(exact[j], high[j], low[j], up - down) ? 0 : -1;
+            rc = is_close(exact[j], high[j], low[j], apart) ? 0 : -1;
         }
         for (size_t f = 0; rc == 0 && f < e->fits; f++) {
             const size_t j = n + e->fit[f].output;
-            rc = is_close(exact[j], high[j], low[j], up - down) ? 0 : -1;
+            rc = is_close(exact[j], high[j], low[j], apart) ? 0 : -1;
         }
         if (rc == -1) {
             snprintf(e->inst.last, sizeof e->inst.last, "those by '%.60s' differ from differences",
-                     q->v->name);
+                     e->known[i]->name);
         }
+    }
+    return rc == 0;
+}
+
+/* Is w' (J s) = (J' w)' s for these unknowns, with w such that all of J s counts? */
+static int transposes(fmu *e, size_t m, const fmi_variable *const *unknown, const double *s)
+{
+    double *w = e->stage, *got = e->stage + 16 * e->d.states, fore = 0, back = 0, size = 0;
+    int rc = fore_product(e, m, unknown, s, w);
+    for (size_t i = 0; rc == 0 && i < m; i++) {
+        fore += w[i] != 0 ? 1 : 0;
+        w[i] = w[i] != 0 ? 1 / w[i] : 1;
+    }
+    rc = rc != 0 ? rc : back_product(e, m, unknown, w, got);
+    for (size_t k = 0; rc == 0 && k < knowns(e); k++) {
+        back += got[k] * s[k];
+        size += fabs(got[k] * s[k]);
+    }
+    if (rc == 0 && !(fabs(fore - back) <= 1e-6 * (fore + size))) {
+        snprintf(e->inst.last, sizeof e->inst.last, "adjoint and directional derivatives differ");
+        rc = -1;
+    }
+    return rc;
+}
+
+/* Do adjoint derivatives, where they are functions of their own, agree with directional ones? */
+static int adjoints_agree(fmu *e)
+{
+    double *s = e->stage + 16 * e->d.states + 2 * knowns(e);
+    if (!e->d.me.adjoint || !e->d.me.directional) {
+        return 1;
+    }
+    for (size_t i = 0; i < knowns(e); i++) {
+        const fmu_decision *q = i < e->d.states ? NULL : &e->decision[i - e->d.states];
+        s[i] = (1 + 0.1 * (double)(i % 7)) * (q == NULL                             ? size_of_state(e, i)
+                                              : acts_later(e, i - e->d.states) != 0 ? q->upper - q->lower
+                                                                                    : 0);
+    }
+    int rc = transposes(e, e->d.states, e->d.derivative, s);
+    for (size_t f = 0; rc == 0 && f < e->fits; f++) {
+        const size_t j = e->fit[f].output;
+        const int known = state_of(e, e->output[j]) >= 0 || (f > 0 && e->fit[f - 1].output == j);
+        rc = known ? 0 : transposes(e, 1, &e->output[j], s);
     }
     return rc == 0;
 }
@@ -569,7 +655,8 @@ int fmu_try_derivatives(fmu *e, const double *x)
         return rc == 0; /* an episode with events is differentiated by differences */
     }
     return agrees_at(e, x, e->time[e->points / 2], e->path + e->points / 2 * e->substeps * n) &&
-           agrees_at(e, x, e->time[e->points], e->path + e->points * e->substeps * n);
+           adjoints_agree(e) && agrees_at(e, x, e->time[e->points], e->path + e->points * e->substeps * n) &&
+           adjoints_agree(e);
 }
 
 /* ---- differences ---- */

@@ -386,27 +386,30 @@ static int transfer(fmi_instance *i, const fmi_variable *v, double *value, int s
     fmi_functions *f = i->f;
     const int two = i->d->version == 2, t = (int)v->type;
     const size_t n = v->elements;
-    const char *const what = set ? "setting values" : "getting values";
     double one;
     void *const raw = n > 1 ? i->work : &one;
     if (t == FMI_OTHER || (two ? (set ? f->set2[t] == NULL : f->get2[t] == NULL)
                                : (set ? f->set3[t] == NULL : f->get3[t] == NULL))) {
         snprintf(i->last, sizeof i->last, "no function for the type of '%.100s'", v->name);
-        return result(i, ERROR, what);
+        return result(i, ERROR, "");
     }
+    int status;
     if (set) {
         to_fmu(i, v->type, n, value, raw);
-        return result(
-            i, two ? f->set2[t](i->component, &v->vr, 1, raw) : f->set3[t](i->component, &v->vr, 1, raw, n),
-            what);
+        status = two ? f->set2[t](i->component, &v->vr, 1, raw) : f->set3[t](i->component, &v->vr, 1, raw, n);
+    } else {
+        status = two ? f->get2[t](i->component, &v->vr, 1, raw) : f->get3[t](i->component, &v->vr, 1, raw, n);
     }
-    const int rc = result(
-        i, two ? f->get2[t](i->component, &v->vr, 1, raw) : f->get3[t](i->component, &v->vr, 1, raw, n),
-        what);
-    if (rc == 0) {
+    if (status > WARNING) {
+        char what[160];
+        snprintf(what, sizeof what, "%s '%.60s', value reference %u,", set ? "setting" : "getting", v->name,
+                 (unsigned)v->vr);
+        return result(i, status, what);
+    }
+    if (!set) {
         from_fmu(i, v->type, n, raw, value);
     }
-    return rc;
+    return 0;
 }
 
 int fmi_set(fmi_instance *i, size_t count, const fmi_variable *const *v, const double *value)

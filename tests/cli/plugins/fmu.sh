@@ -37,8 +37,21 @@ agrees adjoint 2 "FMI 2, directional derivatives" --env ./MASSES2.fmu --set "env
 agrees adjoint 2 "a start value" --env ./VANDERPOL3.fmu --set "env.vary=mu x1=-1:1" --x random:4
 agrees fd 2 "events" --env ./BALL3.fmu --set env.stop=2 --x 9,0.8
 
-make_fmu MASSES 3 zero.fmu -DZERO || exit 99
+"$python" - <<'END' || exit 99
+import zipfile
+faults = {"CRASH in DoStep": "crash", "CRASH in Instantiate": "make", "CRASH in FreeInstance": "free", "HANG in Terminate": "hang",
+          "ERROR in DoStep": "refuse", "NAN output": "nan", "NULL": "null", "ZERO by parameters": "zero",
+          "WRONG by a state": "state", "WRONG adjoint": "adjoint"}
+good = zipfile.ZipFile("MASSES3.fmu")
+for fault, name in faults.items():
+    with zipfile.ZipFile(name + ".fmu", "w") as z:
+        for n in good.namelist():
+            z.writestr(n, good.read(n).replace(b'modelName="MASSES"', b'modelName="%s"' % fault.encode()))
+        z.writestr("resources/data.txt", "1")  # so that it is unpacked into a folder
+END
 agrees fd 2 "derivatives by parameters that are zero" --env ./zero.fmu --x random:3
+agrees fd 2 "a wrong derivative by a state" --env ./state.fmu --x random:3
+agrees fd 2 "adjoint derivatives that contradict directional ones" --env ./adjoint.fmu --x random:3
 make_fmu MASSES 3 arrays.fmu -DARRAYS || exit 99
 agrees adjoint 7 "elements of arrays" --env ./arrays.fmu --set "env.vary=p[1,2]=0:3 p[1,1]=1:40 x[1]=0:2 u=-5:5/4" --x random:3
 result_at() { # result_at VARY FMU: loss and gradient at a point
@@ -148,7 +161,27 @@ copy("absolute.fmu", more={"/tmp/escaped": b"x"})
 link = zipfile.ZipInfo("resources/link"); link.create_system = 3; link.external_attr = 0o120777 << 16
 copy("link.fmu", more={link: "/etc/passwd"})
 copy("elf.fmu", contents={"binaries/x86_64-linux/model.so": b"not an ELF file"})
+copy("entities.fmu", contents={"modelDescription.xml": xml.replace(b'<?xml version="1.0"?>', b'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "%s">' %
+    (b"a" * 100) + b"".join(b'<!ENTITY %c "%s">' % (98 + i, b"&%c;" % (97 + i) * 30) for i in range(9)) + b"]>").replace(b"<ModelV", b"<A>&j;</A><ModelV")})
+copy("file.fmu", contents={"modelDescription.xml": xml.replace(b'<?xml version="1.0"?>', b'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY x SYSTEM "/etc/passwd">]>')
+    .replace(b'"VANDERPOL"', b'"&x;"')})
+copy("twice.fmu", contents={"modelDescription.xml": xml.replace(b'name="x1"', b'name="x0"')})
+copy("missing.fmu", contents={"binaries/x86_64-linux/model.so": good.read("binaries/x86_64-linux/model.so").replace(b"fmi3Reset", b"fmi3Rezet")})
 copy("token.fmu", contents={"modelDescription.xml": xml.replace(b"{token}", b"{other}")})
+masses, two = zipfile.ZipFile("MASSES3.fmu"), zipfile.ZipFile("BALL2.fmu")
+for name, of, old, new in (("reference", masses, b'valueReference="21"', b'valueReference="777"'), ("indicators", two, b'EventIndicators="1"', b'EventIndicators="1e9"')):
+    with zipfile.ZipFile(name + ".fmu", "w") as z:
+        for n in of.namelist():
+            z.writestr(n, of.read(n).replace(old, new))
+with zipfile.ZipFile("bomb.fmu", "w") as z:  # the sizes are in the directory at the end
+    for k in range(3):
+        z.writestr(f"resources/{k}", b"")
+bomb = bytearray(open("bomb.fmu", "rb").read())
+at = bomb.find(b"PK\x01\x02")
+while at >= 0:
+    bomb[at + 24:at + 28] = (2**31 - 1).to_bytes(4, "little")
+    at = bomb.find(b"PK\x01\x02", at + 1)
+open("bomb.fmu", "wb").write(bomb)
 open("short.fmu", "wb").write(open("VANDERPOL3.fmu", "rb").read()[:300])
 data = bytearray(open("VANDERPOL3.fmu", "rb").read()); data[100] ^= 255; open("flipped.fmu", "wb").write(data)
 END
@@ -160,13 +193,25 @@ line 4 "fmiVersion is not 2.0 or 3.0: 1.0" "another version" --env ./version.fmu
 line 4 "outside of its folder" "a name with .." --env ./traversal.fmu
 line 4 "outside of its folder" "an absolute name" --env ./absolute.fmu
 line 4 "is a link" "a link" --env ./link.fmu
+line 4 "limit on input amplification" "a bomb of entities" --env ./entities.fmu
+line 4 "external entity" "an entity of another file" --env ./file.fmu
+line 4 "two variables have the name 'x0'" "a name twice" --env ./twice.fmu
+line 4 "not a whole number: 1e9" "a wrong number of event indicators" --env ./indicators.fmu
+line 4 "more than 4 GiB" "a bomb of zeros" --env ./bomb.fmu
+line 6 "lacks the function fmi3Reset" "a missing function" --env ./missing.fmu
 line 6 "model.so: file too short" "a library that is none" --env ./elf.fmu
 line 4 "ZIP" "an archive that is cut" --env ./short.fmu
 line 4 "damaged" "an archive with a wrong byte" --env ./flipped.fmu
 line 5 "cannot be instantiated" "another token" --env ./token.fmu
-make_fmu MASSES 3 crash.fmu cs -DCRASH && make_fmu MASSES 2 hang.fmu cs -DHANG && make_fmu MASSES 3 refuse.fmu cs -DREFUSE
-line 5 "died of signal\|crashed" "a crash in DoStep" --env ./crash.fmu
-line 5 "DoStep returned error" "a DoStep that fails" --env ./refuse.fmu
+line 5 "died of signal\|crashed" "a crash in DoStep" --env ./crash.fmu --set env.interface=cosimulation
+line 5 "DoStep returned error" "a DoStep that fails" --env ./refuse.fmu --set env.interface=cosimulation
+line 4 "create() failed: .*killed by SIGABRT" "a crash in Instantiate" --env ./make.fmu
+line 5 "'spring force' is nan" "an output that is not a number" --env ./nan.fmu
+line 5 "cannot be instantiated" "no instance" --env ./null.fmu
+line 5 "setting 'c', value reference 777, returned error" "a wrong value reference" --env ./reference.fmu
+status 0 "a crash in FreeInstance is a warning" "$dshost" eval --env ./free.fmu
+grep -q "warning: .*at the end a worker was killed by SIGABRT" "$tmp/err"
+result $? "which says so"
 status 0 "Terminate hangs: nobody calls it" timeout 60 "$dshost" eval --env ./hang.fmu
 "$python" -c 'import zipfile; zipfile.ZipFile("MASSES3.fmu", "a").writestr("resources/data.txt", "1")'
 status 0 "an FMU with resources" "$dshost" eval --env ./MASSES3.fmu
