@@ -208,7 +208,7 @@ def stubs(package, dshost):
                  for p in facts["params"] if p["name"] not in known and p["name"].isidentifier() and not keyword.iskeyword(p["name"])]
         return ", ".join([*taken, *(f"{p['name']}: {kind} = ..." for p, kind in kinds)])
 
-    parts = re.findall(r"^    from (\._\w+) import (.*)$", (package / "__init__.py").read_text(), re.MULTILINE)
+    parts = re.findall(r"^    from (\.\w*) import (.*)$", (package / "__init__.py").read_text(), re.MULTILINE)
     lines = ["# Written by make_wheel.py from the plugins of this wheel.", "from collections.abc import Mapping, Sequence",
              "from os import PathLike", "from typing import Any, Literal, overload", "from ._errors import *", "__version__: str"]
     lines += [f"from {module} import {name} as {name}" for module, names in parts for name in names.split(", ")

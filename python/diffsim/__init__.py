@@ -27,6 +27,7 @@ from ._errors import __all__ as _errors_all
 from ._library import version as __version__
 
 if _TYPE_CHECKING:
+    from . import bridges, gym, jax, plugin, torch
     from ._catalog import Catalog, Help, environments, help, optimizers
     from ._environment import Channel, Environment, EpisodeInfo, Evaluation, Variable, make
     from ._identify import Identification, identify

@@ -39,6 +39,16 @@ assert texts >= libraries / 2, (texts, libraries)  # a package can have several 
 assert zipfile.Path(z, "diffsim/native/bin/dshost").exists() and z.getinfo("diffsim/native/bin/dshost").external_attr >> 16 & 0o111
 EOF
 result $? "it is a wheel: names, digests, modes"
+"$dshost" list --json >"$tmp/list.json" && "$python" - "$wheel" "$tmp/list.json" >"$tmp/out" 2>"$tmp/err" <<'EOF'
+import ast, json, sys, zipfile
+stubs = zipfile.Path(sys.argv[1], "diffsim/__init__.pyi").read_text()
+named = {n.value for n in ast.walk(ast.parse(stubs)) if isinstance(n, ast.Constant)}
+missing = {row["id"] for row in json.load(open(sys.argv[2]))} - named
+known = {a.asname for n in ast.parse(stubs).body if isinstance(n, ast.ImportFrom) for a in n.names}
+missing |= {"torch", "jax", "gym", "bridges", "plugin", "environments", "help", "load", "optimizer", "scipy"} - known
+assert not missing, missing
+EOF
+result $? "editors know every plugin and every part of the package"
 "$python" - "$wheel" >"$tmp/out" 2>"$tmp/err" <<'EOF'
 import re, sys, zipfile
 version = lambda text: tuple(map(int, text.split(".")))
