@@ -213,7 +213,8 @@ static ds_status allocate_robot(void *self)
         }
     }
     e->placed = -1;
-    const size_t kept = (states - 1) * motion_kept(t, k->rule, k->contact);
+    e->each = motion_kept(t, k->rule, k->contact);
+    const size_t kept = (states - 1) * e->each;
     e->kept = kept > 0 && kept <= MOST_KEPT ? ds_memory_doubles(m, kept) : NULL;
     robot_lanes_allocate(e);
     return DS_OK;
@@ -303,8 +304,7 @@ static void joints_bar(robot_env *e, int step, const double *w)
 /* Where simulation step `at` is kept for the adjoint, or NULL. */
 static double *kept_at(const robot_env *e, int at)
 {
-    const size_t each = e->keeps ? motion_kept(e->k.robot.tree, e->k.rule, e->k.contact) : 0;
-    return e->keeps ? e->kept + (size_t)at * each : NULL;
+    return e->keeps ? e->kept + (size_t)at * e->each : NULL;
 }
 
 /* Simulates control step p from state p x substeps on; returns whether the states are finite. */

@@ -42,6 +42,7 @@ typedef struct robot_env {
     double *net_bar;
     double *net_in, *net_out, *net_in_bar, *net_out_bar, *tape;
     double *kept;    /* of each simulation step: motion_keep(); NULL: too many */
+    size_t each;     /* numbers of a step there */
     int keeps;       /* this episode is kept */
     double *running; /* loss of the control steps up to each one, in stepwise control */
     int64_t bad;     /* first control step with a state that is not finite, or -1 */

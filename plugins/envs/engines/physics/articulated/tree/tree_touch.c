@@ -277,24 +277,39 @@ typedef struct edge {
     int sharp;
 } edge;
 
+/* Corner k of a box, or end k of an axis along z: bit i is 1 where coordinate i is positive. */
+static void corner_of(const tree *t, const tree_work *w, const tree_shape *s, int k, double at[3],
+                      double x[3])
+{
+    double local[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        if (s->form == TREE_BOX || i == 2) {
+            local[i] = (k >> i & 1 ? 1 : -1) * s->size[s->form == TREE_BOX ? i : 1];
+        }
+    }
+    mat3_apply(s->rotation, local, at);
+    vec3_add_scaled(at, 1, s->at);
+    tree_point_of(t, w, s->link, at, x);
+}
+
 static int edges_of(const tree *t, const tree_work *w, const placed *p, edge out[12])
 {
     const tree_shape *s = p->s;
-    int n = s->form == TREE_BOX ? 12 : 1;
+    const int sharp = s->form == TREE_BOX, n = sharp ? 12 : 1;
+    double at[8][3], x[8][3];
+    for (int k = 0; k < 8; k += sharp ? 1 : 4) {
+        corner_of(t, w, s, k, at[k], x[k]);
+    }
     for (int k = 0; k < n; k++) {
         edge *e = &out[k];
-        int axis = s->form == TREE_BOX ? k / 4 : 2, second = (axis + 1) % 3, third = (axis + 2) % 3;
-        e->sharp = s->form == TREE_BOX;
-        e->radius = e->sharp ? 0 : s->size[0];
-        double one = k & 1 ? 1 : -1, two = k & 2 ? 1 : -1;
+        const int axis = sharp ? k / 4 : 2, second = (axis + 1) % 3, third = (axis + 2) % 3;
+        const double one = k & 1 ? 1 : -1, two = k & 2 ? 1 : -1;
+        e->sharp = sharp;
+        e->radius = sharp ? 0 : s->size[0];
         for (int end = 0; end < 2; end++) {
-            double local[3] = {0};
-            local[axis] = (end ? 1 : -1) * (e->sharp ? s->size[axis] : s->size[1]);
-            local[second] = e->sharp ? one * s->size[second] : 0;
-            local[third] = e->sharp ? two * s->size[third] : 0;
-            mat3_apply(s->rotation, local, e->at[end]);
-            vec3_add_scaled(e->at[end], 1, s->at);
-            tree_point_of(t, w, s->link, e->at[end], e->x[end]);
+            const int corner = end << axis | (sharp ? (k & 1) << second | (k >> 1 & 1) << third : 0);
+            memcpy(e->at[end], at[corner], sizeof e->at[end]);
+            memcpy(e->x[end], x[corner], sizeof e->x[end]);
         }
         for (int i = 0; i < 3; i++) {
             e->face[0][i] = one * p->R[3 * i + second];
@@ -310,19 +325,39 @@ typedef struct lines {
     double d1[3], d2[3], r[3], m[3], square, s, t, c1[3], c2[3]; /* c1 = r x d1, c2 = r x d2 */
 } lines;
 
-static void lines_of(double a[2][3], double b[2][3], lines *l)
+/* All but s, t, c1 and c2, from the ends of both. */
+static void lines_across(const double *const end[4], lines *l)
 {
+    double d1[3], d2[3], r[3], m[3]; /* in registers: reading them back from l would wait for the writes */
     for (int i = 0; i < 3; i++) {
-        l->d1[i] = a[1][i] - a[0][i];
-        l->d2[i] = b[1][i] - b[0][i];
-        l->r[i] = a[0][i] - b[0][i];
+        d1[i] = end[1][i] - end[0][i];
+        d2[i] = end[3][i] - end[2][i];
+        r[i] = end[0][i] - end[2][i];
     }
-    vec3_cross(l->d1, l->d2, l->m);
+    m[0] = d1[1] * d2[2] - d1[2] * d2[1];
+    m[1] = d1[2] * d2[0] - d1[0] * d2[2];
+    m[2] = d1[0] * d2[1] - d1[1] * d2[0];
+    l->square = vec3_dot(m, m);
+    memcpy(l->d1, d1, sizeof d1);
+    memcpy(l->d2, d2, sizeof d2);
+    memcpy(l->r, r, sizeof r);
+    memcpy(l->m, m, sizeof m);
+}
+
+/* The nearest points. */
+static void lines_meet(lines *l)
+{
     vec3_cross(l->r, l->d1, l->c1);
     vec3_cross(l->r, l->d2, l->c2);
-    l->square = vec3_dot(l->m, l->m);
     l->s = -vec3_dot(l->c2, l->m) / l->square;
     l->t = -vec3_dot(l->c1, l->m) / l->square;
+}
+
+static void lines_of(const touch *c, lines *l)
+{
+    const double *const end[4] = {c->end[0], c->end[1], c->end[2], c->end[3]};
+    lines_across(end, l);
+    lines_meet(l);
 }
 
 /* 1 inside an edge, 0 at its ends, smooth, and its derivative. */
@@ -350,11 +385,9 @@ static int find_edge(const tree *t, tree_work *w, const tree_contact *c, const p
 {
     lines l;
     int sharp = ea->sharp && eb->sharp;
-    double p[2][3], q[2][3], slope, side = 1, n[3];
-    memcpy(p, ea->x, sizeof p);
-    memcpy(q, eb->x, sizeof q);
-    lines_of(p, q, &l);
-    if (!(l.square > parallel * vec3_dot(l.d1, l.d1) * vec3_dot(l.d2, l.d2)) || !inner(l.s) || !inner(l.t)) {
+    double slope, side = 1, n[3];
+    lines_across((const double *const[4]){ea->x[0], ea->x[1], eb->x[0], eb->x[1]}, &l);
+    if (!(l.square > parallel * vec3_dot(l.d1, l.d1) * vec3_dot(l.d2, l.d2))) {
         return 0;
     }
     if (eb->sharp) {
@@ -363,6 +396,16 @@ static int find_edge(const tree *t, tree_work *w, const tree_contact *c, const p
         side = -vec3_dot(l.m, ea->face[0]) - vec3_dot(l.m, ea->face[1]);
     } else {
         side = vec3_dot(l.m, l.r);
+    }
+    if (sharp) { /* most pairs of two boxes are apart, or on the far sides of them */
+        const double along = copysign(1, side) * vec3_dot(l.m, l.r);
+        if (along > 0 || along * along > 1.01 * most * most * l.square) {
+            return 0;
+        }
+    }
+    lines_meet(&l);
+    if (!inner(l.s) || !inner(l.t)) {
+        return 0;
     }
     for (int i = 0; i < 3; i++) {
         n[i] = copysign(1, side) * l.m[i] / sqrt(l.square);
@@ -407,10 +450,8 @@ static void edge_bar(const tree *t, tree_work *w, const touch *c, double depth_b
                      const double x_bar[3], double *number_bar)
 {
     lines l;
-    double a[2][3], b[2][3], by_s = 0, by_t = 0, fs = 1, ft = 1, part[3];
-    memcpy(a, c->end[0], sizeof a);
-    memcpy(b, c->end[2], sizeof b);
-    lines_of(a, b, &l);
+    double by_s = 0, by_t = 0, fs = 1, ft = 1, part[3];
+    lines_of(c, &l);
     if (c->fades) {
         fs = fade(l.s, &by_s);
         ft = fade(l.t, &by_t);
@@ -460,11 +501,9 @@ static void edge_bar(const tree *t, tree_work *w, const touch *c, double depth_b
 static void edge_dot(const tree *t, tree_work *w, touch *c, const tree_bar *dot)
 {
     lines l;
-    double a[2][3], b[2][3], e[4][3], by_s = 0, by_t = 0, fs = 1, ft = 1;
+    double e[4][3], by_s = 0, by_t = 0, fs = 1, ft = 1;
     double d1[3], d2[3], r[3], m[3], c1[3], c2[3], part[3];
-    memcpy(a, c->end[0], sizeof a);
-    memcpy(b, c->end[2], sizeof b);
-    lines_of(a, b, &l);
+    lines_of(c, &l);
     if (c->fades) {
         fs = fade(l.s, &by_s);
         ft = fade(l.t, &by_t);
@@ -562,7 +601,7 @@ static void find_corners(const tree *t, tree_work *w, const tree_contact *c, con
 static void find_boxes(const tree *t, tree_work *w, const tree_contact *c, const placed *a, const placed *b)
 {
     double least = HUGE_VAL, n[3], best[3] = {0}, back[3];
-    int before = w->touching;
+    int before = w->touching, skip[9]; /* pairs of axes that are parallel */
     for (int k = 0; k < 6; k++) {
         const double *R = k < 3 ? a->R : b->R, axis[3] = {R[k % 3], R[3 + k % 3], R[6 + k % 3]};
         double overlap = overlap_along(a, b, axis, n);
@@ -583,8 +622,14 @@ static void find_boxes(const tree *t, tree_work *w, const tree_contact *c, const
     edge ea[12], eb[12];
     edges_of(t, w, a, ea);
     edges_of(t, w, b, eb);
+    for (int k = 0; k < 9; k++) {
+        const double *A = a->R + k / 3, *B = b->R + k % 3, along = A[0] * B[0] + A[3] * B[3] + A[6] * B[6];
+        skip[k] = 1 - along * along < 0.5 * parallel;
+    }
     for (int i = 0; i < 144 && w->touching - before < c->most; i++) {
-        find_edge(t, w, c, a, b, &ea[i / 12], &eb[i % 12], most);
+        if (!skip[i / 48 * 3 + i % 12 / 4]) {
+            find_edge(t, w, c, a, b, &ea[i / 12], &eb[i % 12], most);
+        }
     }
 }
 
