@@ -66,6 +66,15 @@ static void evaluate(ds_env *env, const double *x, uint32_t want, double *grad, 
     }
 }
 
+/* The losses of both sides agree to a thousandth, or they do not do the same task. */
+static int compare_losses(const char *id, double ours, double theirs, ds_error *e)
+{
+    return fabs(theirs - ours) <= 1e-3 * fabs(ours)
+               ? 0
+               : ds_fail(e, DS_EXIT_PLUGIN, "%s: the loss is %.9g, that of the peer %.9g: not the same task",
+                         id, ours, theirs);
+}
+
 /* Episodes of one environment, loss alone or with gradient, at 512 points. An episode of cartpole has 100
  * steps. */
 static int bench_episodes(const char *id, bool gradient, ds_error *e)
@@ -76,7 +85,7 @@ static int bench_episodes(const char *id, bool gradient, ds_error *e)
     int rc = ds_loader_open(id, DS_KIND_ENV, &module, e);
     rc = rc != 0 ? rc : ds_env_open(module, &none, 0, 1, NULL, &env, e);
     const uint64_t n = rc == 0 ? env->info.n : 0;
-    double *x = calloc(2 * POINTS * (n + 1), sizeof *x), best = INFINITY, sum = 0.0, theirs = 0.0;
+    double *x = calloc(2 * POINTS * (n + 1), sizeof *x), best = INFINITY, sum = 0.0, theirs;
     static ds_answer one[POINTS], *answer[POINTS];
     static uint64_t key[POINTS];
     if (rc != 0 || x == NULL) {
@@ -97,15 +106,15 @@ static int bench_episodes(const char *id, bool gradient, ds_error *e)
     for (int i = 0; i < POINTS; i++) {
         sum += one[i].loss / POINTS;
     }
-    char work[64], name[128];
-    snprintf(work, sizeof work, "%s%s", id, gradient ? "-gradient" : "");
-    const double peer = bench_peer(work, &theirs);
+    char name[128];
     snprintf(name, sizeof name, "%s, loss%s, 512 points", id, gradient ? " and gradient" : "");
-    if (peer > 0.0 && !(fabs(theirs - sum) <= 1e-3 * fabs(sum))) {
-        rc = ds_fail(e, DS_EXIT_PLUGIN, "%s: the mean loss is %.9g, that of the peer %.9g: not the same task",
-                     id, sum, theirs);
-    } else {
-        print_row(name, "us", best, "JAX, vmap, f32", peer);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        char work[64];
+        snprintf(work, sizeof work, "%s%s%s", id, i == 1 ? "-warp" : "", gradient ? "-gradient" : "");
+        const bool known = i == 0 || strcmp(id, "bounce") == 0;
+        const double peer = known ? bench_peer(work, &theirs) : 0.0;
+        rc = peer > 0.0 ? compare_losses(id, sum, theirs, e) : 0;
+        print_row(name, "us", best, i == 1 ? "Warp, f32" : "JAX, vmap, f32", rc == 0 ? peer : 0.0);
     }
     if (rc == 0 && !gradient && strcmp(id, "cartpole") == 0) {
         print_row("a step of a cart with one link", "us", best / 100, "MuJoCo", bench_peer("mujoco", NULL));
@@ -115,25 +124,31 @@ static int bench_episodes(const char *id, bool gradient, ds_error *e)
     return rc;
 }
 
-/* ---- robots ---- */
+/* ---- tasks of files ---- */
 
-/* Best time of an episode of a task of bench/, at the middle of its variables. */
-static double time_task(const char *name, bool gradient, ds_error *e)
+/* Best time of `rounds` episodes of a file of bench/ at the middle of its variables, without or with
+ * gradient, and the loss. more: a further setting, or NULL. */
+static double time_task(const char *id, const char *parameter, const char *name, const char *more,
+                        bool gradient, int rounds, double *loss, ds_error *e)
 {
     const ds_module *module = NULL;
     ds_settings settings = {0};
     ds_env *env = NULL;
     char task[4096];
     const char *top = getenv("DS_TOP_SRC");
-    snprintf(task, sizeof task, "env.task=%s/bench/%s.ini", top != NULL ? top : ".", name);
-    int rc = ds_loader_open("robot", DS_KIND_ENV, &module, e);
+    snprintf(task, sizeof task, "env.%s=%s/bench/%s.ini", parameter, top != NULL ? top : ".", name);
+    int rc = ds_loader_open(id, DS_KIND_ENV, &module, e);
     rc = rc != 0 ? rc : ds_settings_set(&settings, task, e);
+    rc = rc != 0 || more == NULL ? rc : ds_settings_set(&settings, more, e);
     rc = rc != 0 ? rc : ds_env_open(module, &settings, 0, 1, NULL, &env, e);
     if (rc != 0) {
         return -1.0;
     }
     double *x = calloc(2 * env->info.n, sizeof *x), best = INFINITY;
-    for (int round = 0; x != NULL && round < 20 * ROUNDS; round++) {
+    for (uint64_t i = 0; x != NULL && i < env->info.n; i++) {
+        x[i] = 0.5 * (env->lower[i] + env->upper[i]);
+    }
+    for (int round = 0; x != NULL && round < rounds; round++) {
         ds_eval io = {.bad_step = -1,
                       .want = gradient ? DS_WANT_GRAD : 0,
                       .n = env->info.n,
@@ -142,6 +157,7 @@ static double time_task(const char *name, bool gradient, ds_error *e)
         const double start = bench_cpu_s();
         ds_eval_call(env->vt, env->self, &io);
         best = fmin(best, bench_cpu_s() - start);
+        *loss = io.loss;
     }
     free(x);
     ds_env_close(env);
@@ -149,10 +165,27 @@ static double time_task(const char *name, bool gradient, ds_error *e)
     return best;
 }
 
+/* A block of jelly thrown onto the floor: 13824 material points, 95 substeps. */
+static int bench_particles(ds_error *e)
+{
+    double loss = 0.0, theirs = 0.0;
+    const double best = time_task("particles", "scene", "drop", "env.precision=f32", true, 3, &loss, e);
+    const double peer = best > 0.0 ? bench_peer("drop", &theirs) : 0.0;
+    const int rc = best > 0.0 ? 0 : DS_EXIT_PLUGIN;
+    if (rc != 0 || !(peer > 0.0)) {
+        return rc;
+    }
+    print_row("13824 material points, 95 substeps, loss and gradient, f32", "ms", best, "Taichi, f32", peer);
+    return compare_losses("drop", loss, theirs, e);
+}
+
 static int bench_robots(ds_error *e)
 {
-    const double loss = time_task("quadruped", false, e) / 500,
-                 gradient = time_task("quadruped", true, e) / 500, arm = time_task("arm", true, e) / 100;
+    enum { EPISODES = 20 * ROUNDS };
+    double unused;
+    const double loss = time_task("robot", "task", "quadruped", NULL, false, EPISODES, &unused, e) / 500,
+                 gradient = time_task("robot", "task", "quadruped", NULL, true, EPISODES, &unused, e) / 500,
+                 arm = time_task("robot", "task", "arm", NULL, true, EPISODES, &unused, e) / 100;
     if (!(loss > 0.0 && gradient > 0.0 && arm > 0.0)) {
         return DS_EXIT_PLUGIN;
     }
@@ -225,6 +258,7 @@ int main(void)
     for (size_t i = 0; i < 2 * (sizeof envs / sizeof *envs) && rc == 0; i++) {
         rc = bench_episodes(envs[i / 2], i % 2 == 1, &e);
     }
+    rc = rc != 0 ? rc : bench_particles(&e);
     rc = rc != 0 ? rc : bench_robots(&e);
     rc = rc != 0 ? rc : bench_cma(&e);
     if (rc == 0 && rows == 0) {
