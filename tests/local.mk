@@ -260,6 +260,7 @@ EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/supp
 
 # Programs and scripts that take minutes: `make check-slow`.
 slow_scripts = \
+	%D%/cli/install/conda_slow.sh \
 	%D%/cli/install/deb_slow.sh \
 	%D%/cli/install/pip_slow.sh \
 	%D%/cli/install/wheel_slow.sh \
