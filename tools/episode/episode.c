@@ -160,7 +160,7 @@ int ds_view_episode_of_run(const char *folder, uint64_t id, const ds_settings *o
     char spec[PATH_MAX + 32];
     memset(out, 0, sizeof *out);
     int rc = over != NULL ? ds_settings_copy(&settings, over, e) : 0;
-    rc = rc != 0 ? rc : ds_result_whole(folder, &store, e);
+    rc = rc != 0 ? rc : ds_result_store(folder, &store, e); /* ds_point_read() verifies it */
     rc = rc != 0 ? rc : ds_provenance_load(folder, &settings, e);
     rc = rc != 0 ? rc : ds_store_get(store, "opt", &out->opt, e);
     rc = rc != 0 ? rc : find_row(store, folder, id, &o, e);

@@ -11,6 +11,17 @@
 
 enum { METRICS = 4 }; /* of a caption */
 
+/* As `caption` says, with the metrics of the scene. */
+static int draw_scene(const ds_snapshot *scene, uint64_t frames, const ds_caption *caption,
+                      const ds_render_eye *eye, const char *path, ds_error *e)
+{
+    ds_caption shown = *caption;
+    char metrics[200] = "";
+    ds_picture_metrics(metrics, sizeof metrics, scene, METRICS);
+    shown.text = metrics;
+    return ds_picture_best(path, scene, frames, &shown, eye, e);
+}
+
 int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key, const ds_caption *caption,
                     const ds_render_eye *eye, const char *path, ds_error *e)
 {
@@ -19,7 +30,7 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
     ds_caption shown = *caption;
     ds_answer a;
     ds_error why = {0, ""};
-    char metrics[200] = "", settings[400];
+    char settings[400];
     int rc;
     ds_settings_text(settings, sizeof settings, env->params);
     shown.settings = settings;
@@ -27,9 +38,7 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
         ds_log(DS_LOG_WARNING, NULL, "cannot draw the episode: %s", why.text);
     }
     if (scene != NULL) {
-        ds_picture_metrics(metrics, sizeof metrics, scene, METRICS);
-        shown.text = metrics;
-        rc = ds_picture_best(path, scene, env->info.steps + 1, &shown, eye, e);
+        rc = draw_scene(scene, env->info.steps + 1, &shown, eye, path, e);
     } else {
         const ds_bars bars = {env->info.n, x, env->lower, env->upper, env->variables};
         rc = ds_picture_best_x(path, &bars, &shown, e);
@@ -38,11 +47,24 @@ int ds_best_picture(ds_scene_source *source, const double *x, uint64_t noise_key
     return rc;
 }
 
+static ds_caption caption_of(const ds_result *run)
+{
+    return (ds_caption){
+        .env = run->env, .opt = run->opt, .seed = run->seed, .loss = run->best_loss, .number = run->best_id};
+}
+
+int ds_best_picture_of_episode(const ds_result *run, const ds_view_episode *episode, const ds_render_eye *eye,
+                               const char *path, ds_error *e)
+{
+    ds_caption caption = caption_of(run);
+    caption.settings = episode->settings;
+    return draw_scene(episode->scene, episode->whole, &caption, eye, path, e);
+}
+
 static int draw_run(const ds_result *run, ds_best_episode *b, const ds_render_eye *eye, const char *path,
                     ds_error *e)
 {
-    const ds_caption caption = {
-        .env = run->env, .opt = run->opt, .seed = run->seed, .loss = run->best_loss, .number = run->best_id};
+    const ds_caption caption = caption_of(run);
     return ds_best_picture(&b->source, b->x, b->noise_key, &caption, eye, path, e);
 }
 

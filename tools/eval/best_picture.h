@@ -4,6 +4,7 @@
 #ifndef DS_EVAL_BEST_PICTURE_H
 #define DS_EVAL_BEST_PICTURE_H
 
+#include "episode/episode.h"
 #include "plot/plot.h"
 #include "render/render.h"
 #include "results/results.h"
@@ -21,5 +22,9 @@ int ds_best_picture_of_run(const ds_result *run, const char *path, ds_error *e);
 
 /* The same for a run that may still be running, with run->settings from its record. */
 int ds_best_picture_of_record(const ds_result *run, const ds_render_eye *eye, const char *path, ds_error *e);
+
+/* The same from its best episode, which has a scene. */
+int ds_best_picture_of_episode(const ds_result *run, const ds_view_episode *episode, const ds_render_eye *eye,
+                               const char *path, ds_error *e);
 
 #endif

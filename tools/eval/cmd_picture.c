@@ -35,11 +35,21 @@ typedef struct request {
     const char *folder;
 } request;
 
+typedef struct history {
+    double *loss;
+    uint8_t *kind;
+    uint64_t count, room;
+    char name[KINDS][16];
+    const char *names[KINDS];
+    uint32_t kinds;
+} history;
+
 /* A run as its record is now. */
 typedef struct record {
     ds_store *store;
     ds_result run; /* env, opt, seed, budget, best_id, best_loss */
     ds_run_options options;
+    history history; /* if the convergence is to be drawn */
 } record;
 
 /* ---- the record ---- */
@@ -76,32 +86,7 @@ static int read_facts(record *r, ds_error *e)
     return rc;
 }
 
-static int open_record(const char *folder, record *r, ds_error *e)
-{
-    r->run.folder = strdup(folder);
-    r->run.best_loss = (double)INFINITY;
-    int rc = r->run.folder == NULL ? ds_no_memory(e) : ds_result_store(folder, &r->store, e);
-    rc = rc != 0 ? rc : read_facts(r, e);
-    return rc != 0 ? rc : ds_store_scan(r->store, find_best, &r->run, e);
-}
-
-static void close_record(record *r)
-{
-    ds_store_close(r->store, NULL);
-    ds_run_options_clear(&r->options);
-    ds_result_clear(&r->run);
-}
-
-/* ---- convergence ---- */
-
-typedef struct history {
-    double *loss;
-    uint8_t *kind;
-    uint64_t count;
-    char name[KINDS][16];
-    const char *names[KINDS];
-    uint32_t kinds;
-} history;
+/* ---- its history ---- */
 
 static uint8_t kind_of(history *h, const char *tag)
 {
@@ -120,25 +105,55 @@ static uint8_t kind_of(history *h, const char *tag)
     return (uint8_t)k;
 }
 
-static int read_history(ds_store *store, uint64_t count, history *h, ds_error *e)
+static int grow_history(history *h, ds_error *e)
 {
+    if (h->count < h->room) {
+        return 0;
+    }
+    const uint64_t room = 2 * h->room + 1024;
+    double *loss = realloc(h->loss, room * sizeof *loss);
+    h->loss = loss != NULL ? loss : h->loss;
+    uint8_t *kind = realloc(h->kind, room);
+    h->kind = kind != NULL ? kind : h->kind;
+    h->room = loss != NULL && kind != NULL ? room : h->room;
+    return h->room == room ? 0 : ds_no_memory(e);
+}
+
+/* Losses and tags of all evaluations, and the best of them, in one pass through the record. */
+static int read_history(record *r, ds_error *e)
+{
+    history *h = &r->history;
     ds_cursor *c = NULL;
     ds_row row;
-    h->loss = malloc((count + 1) * sizeof(double));
-    h->kind = malloc(count + 1);
-    if (h->loss == NULL || h->kind == NULL) {
-        return ds_no_memory(e);
-    }
-    int rc = ds_cursor_open(store, 1, &c, e);
+    int rc = ds_cursor_open(r->store, 1, &c, e);
     int step = 0;
-    while (rc == 0 && h->count < count && (step = ds_cursor_next(c, &row, e)) == 1) {
+    while (rc == 0 && (step = ds_cursor_next(c, &row, e)) == 1 && (rc = grow_history(h, e)) == 0) {
         h->loss[h->count] = row.answer.loss;
         h->kind[h->count] = kind_of(h, row.tag);
-        h->count++;
+        find_best(&r->run, ++h->count, row.answer.loss, 0, 0);
     }
     ds_cursor_close(c);
     return rc != 0 ? rc : step < 0 ? e->status : 0;
 }
+
+static int open_record(const char *folder, record *r, ds_error *e)
+{
+    r->run.folder = strdup(folder);
+    r->run.best_loss = (double)INFINITY;
+    int rc = r->run.folder == NULL ? ds_no_memory(e) : ds_result_store(folder, &r->store, e);
+    return rc != 0 ? rc : read_facts(r, e);
+}
+
+static void close_record(record *r)
+{
+    free(r->history.loss);
+    free(r->history.kind);
+    ds_store_close(r->store, NULL);
+    ds_run_options_clear(&r->options);
+    ds_result_clear(&r->run);
+}
+
+/* ---- convergence ---- */
 
 static const char *note_of(const char *ended)
 {
@@ -157,61 +172,51 @@ static const char *note_of(const char *ended)
 
 static int draw_convergence(const record *r, ds_error *e)
 {
-    history h;
+    const history *h = &r->history;
     char *png = ds_folder_path(r->run.folder, "convergence.png");
     char *svg = ds_folder_path(r->run.folder, "convergence.svg");
-    memset(&h, 0, sizeof(h));
-    int rc = png == NULL || svg == NULL ? ds_no_memory(e) : read_history(r->store, r->run.evaluations, &h, e);
+    int rc = png == NULL || svg == NULL ? ds_no_memory(e) : 0;
     if (rc == 0) {
         ds_convergence c = {.env = r->run.env,
                             .opt = r->run.opt,
                             .seed = r->run.seed,
-                            .count = h.count,
-                            .loss = h.loss,
-                            .tag = h.kind,
-                            .tags = h.kinds,
-                            .tag_name = h.names,
+                            .count = h->count,
+                            .loss = h->loss,
+                            .tag = h->kind,
+                            .tags = h->kinds,
+                            .tag_name = h->names,
                             .budget = r->run.budget,
                             .target = r->options.target,
                             .note = note_of(r->run.ended)};
         rc = ds_picture_convergence(png, svg, &c, e);
     }
-    free(h.loss);
-    free(h.kind);
     free(png);
     free(svg);
     return rc;
 }
 
-/* ---- best.png ---- */
+/* ---- best.png and best.html ---- */
 
-/* Prints the evaluation shown, for the run that requested it. */
-static int draw_best(const record *r, const ds_render_eye *eye, ds_error *e)
+static int draw_best(const record *r, const ds_render_eye *eye, const ds_view_episode *episode, ds_error *e)
 {
     char *path = ds_folder_path(r->run.folder, "best.png");
-    int rc = path == NULL ? ds_no_memory(e) : ds_best_picture_of_record(&r->run, eye, path, e);
-    if (rc == 0) {
-        printf("%" PRIu64 "\n", r->run.best_id);
+    int rc = path == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0 && episode != NULL && episode->scene != NULL) {
+        rc = ds_best_picture_of_episode(&r->run, episode, eye, path, e);
+    } else if (rc == 0) {
+        rc = ds_best_picture_of_record(&r->run, eye, path, e);
     }
     free(path);
     return rc;
 }
 
-/* ---- best.html ---- */
-
 /* Plays the best episode. An environment without a scene gets no page, and no message. */
-static int write_page(const record *r, ds_error *e)
+static int write_page(const record *r, const ds_view_episodes *all, ds_error *e)
 {
-    ds_view_episode *episode = calloc(1, sizeof *episode);
-    ds_view_episodes all = {.item = episode, .count = 1};
     char *path = ds_folder_path(r->run.folder, "best.html");
-    int rc = episode == NULL || path == NULL ? ds_no_memory(e) : 0;
-    rc = rc != 0 ? rc : ds_view_episode_of_run(r->run.folder, r->run.best_id, NULL, DS_KEEP_ALL, episode, e);
-    if (rc == 0 && episode->scene != NULL) {
-        rc = ds_view_page(path, &all, e);
-    }
-    if (episode != NULL) {
-        ds_view_episodes_clear(&all);
+    int rc = path == NULL ? ds_no_memory(e) : 0;
+    if (rc == 0 && all->item->scene != NULL) {
+        rc = ds_view_page(path, all, e);
     }
     free(path);
     return rc;
@@ -241,23 +246,54 @@ static int complain(int rc, const ds_error *e, const char *what)
     return rc;
 }
 
+/* Draws what shows the best episode, which is simulated once for both. Prints the evaluation in best.png, for the
+ * run that requested it. */
+static int draw_episode(const request *q, const record *r, int best, int page)
+{
+    ds_view_episode *episode = calloc(1, sizeof *episode);
+    ds_view_episodes all = {.item = episode, .count = 1};
+    ds_error e = {0, ""}, why = {0, ""};
+    if (episode == NULL) {
+        return complain(ds_no_memory(&e), &e, "best.png");
+    }
+    int rc = 0, status = 0;
+    if (page) {
+        status = ds_view_episode_of_run(r->run.folder, r->run.best_id, NULL, DS_KEEP_ALL, episode, &why);
+    }
+    if (best) {
+        rc = complain(draw_best(r, q->camera != NULL ? &q->eye : NULL, status == 0 ? episode : NULL, &e), &e,
+                      "best.png");
+        if (rc == 0) {
+            printf("%" PRIu64 "\n", r->run.best_id);
+        }
+    }
+    if (page && rc == 0) {
+        status = status != 0 ? status : write_page(r, &all, &why);
+        complain(status, &why, "best.html");
+    }
+    ds_view_episodes_clear(&all);
+    return rc != 0 ? rc : status;
+}
+
 static int draw(const request *q)
 {
     record r = {0};
     ds_error e = {0, ""};
-    int rc = complain(open_record(q->folder, &r, &e), &e, "the run");
-    int all = !q->best && !q->convergence && !q->page, status = rc;
-    if (rc == 0 && r.run.evaluations > 0 && (all || q->convergence)) {
-        status = complain(draw_convergence(&r, &e), &e, "the convergence");
+    const int all = !q->best && !q->convergence && !q->page, curve = all || q->convergence;
+    int rc = complain(open_record(q->folder, &r, &e), &e, "the run"), status = rc;
+    if (rc == 0 && curve) {
+        status = read_history(&r, &e);
+        status = status != 0 || r.run.evaluations == 0 ? status : draw_convergence(&r, &e);
+        complain(status, &e, "the convergence");
+    }
+    if (rc == 0 && (!curve || status != 0)) {
+        rc = complain(ds_store_scan(r.store, find_best, &r.run, &e), &e, "the run");
     }
     ds_store_close(r.store, NULL); /* its files would stay in the run's folder */
     r.store = NULL;
-    if (rc == 0 && r.run.best_id != 0 && (all || q->best)) {
-        rc = complain(draw_best(&r, q->camera != NULL ? &q->eye : NULL, &e), &e, "best.png");
-    }
-    if (rc == 0 && r.run.best_id != 0 && (all || q->page)) {
-        const int page = complain(write_page(&r, &e), &e, "best.html");
-        status = status != 0 ? status : page;
+    if (rc == 0 && r.run.best_id != 0 && (all || q->best || q->page)) {
+        const int shown = draw_episode(q, &r, all || q->best, all || q->page);
+        status = status != 0 ? status : shown;
     }
     close_record(&r);
     return rc != 0 ? rc : status;
