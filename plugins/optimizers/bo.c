@@ -125,7 +125,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("bo", "0.3.0"),
+    OPT_DESC("bo", "0.3.1"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "Bayesian optimization that chooses the starts of gradient descents",

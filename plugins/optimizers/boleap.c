@@ -276,7 +276,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("boleap", "0.3.0"),
+    OPT_DESC("boleap", "0.3.1"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT), /* polish */
     .summary = "BO-Leap: Bayesian optimization over leaps of CMA-ES and gradient descent",

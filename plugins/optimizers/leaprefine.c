@@ -151,7 +151,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("leaprefine", "0.3.0"),
+    OPT_DESC("leaprefine", "0.3.1"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary = "LeapRefine: BO-Leap with descents first, leaps that continue while they gain, and refinement",

@@ -30,6 +30,7 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/cma/quad_model.h
 
 # Bayesian optimization and what it searches with: descents, leaps, L-BFGS-B.
+%C%_methods_libbayes_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS)
 %C%_methods_libbayes_la_LIBADD = %D%/methods/libbase.la $(OPENBLAS_LIBS)
 %C%_methods_libbayes_la_SOURCES = \
 	%D%/methods/bayes/acquisition.c \
@@ -38,6 +39,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/bayes/bayes_search.h \
 	%D%/methods/bayes/gp.c \
 	%D%/methods/bayes/gp.h \
+	%D%/methods/bayes/gp_kernel.c \
+	%D%/methods/bayes/gp_kernel.h \
 	%D%/methods/bayes/surrogate.c \
 	%D%/methods/bayes/surrogate.h \
 	%D%/methods/cma/cma2001.c \

@@ -419,7 +419,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("racer", "0.4.0"),
+    OPT_DESC("racer", "0.4.1"),
     .flags = DS_OPT_USES_BUDGET,
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT),
     .summary =

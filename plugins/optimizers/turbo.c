@@ -426,7 +426,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("turbo", "0.3.0"),
+    OPT_DESC("turbo", "0.3.1"),
     .uses = DS_OPT_IDS(DS_HAS_GRADIENT), /* with j > 0 */
     .summary = "Bayesian optimization in a trust region that follows the best point (TuRBO-1)",
     .description =

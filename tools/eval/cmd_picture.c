@@ -246,8 +246,8 @@ static int complain(int rc, const ds_error *e, const char *what)
     return rc;
 }
 
-/* Draws what shows the best episode, which is simulated once for both. Prints the evaluation in best.png, for the
- * run that requested it. */
+/* Draws what shows the best episode, which is simulated once for both. Prints the evaluation in best.png, for
+ * the run that requested it. */
 static int draw_episode(const request *q, const record *r, int best, int page)
 {
     ds_view_episode *episode = calloc(1, sizeof *episode);

@@ -843,9 +843,45 @@ static void test_odd_losses(void **state)
     }
 }
 
-RUN_TESTS(test_recorded_values, test_recorded_fits, test_objective_gradient, test_prediction_gradient,
-          test_interpolation_and_prior, test_one_datum, test_append, test_leave_one_out,
-          test_permutation_and_twins, test_degenerate, test_stop, test_start_values, test_log_h,
-          test_derivatives, test_minimise, test_told_points, test_sobol, test_empty,
+/* Kernels agree with the C library, for numbers of points that fill vectors and that do not, and have the
+ * same bits with every instruction set, with and without slopes. */
+static void test_kernel_values(void **state)
+{
+    enum { MOST = 700, SETS = 3 };
+    static const char *const names[SETS] = {"baseline", "avx2", "avx512"};
+    static double r2[MOST], k[SETS][MOST], h[SETS][MOST], alone[MOST];
+    ds_random rng = ds_random_open(3, "kernel", 0);
+    for (size_t i = 0; i < MOST; i++) {
+        r2[i] = i % 50 == 7 ? -1e-15 : (i % 50 == 8 ? 1e7 : exp(4.0 * ds_random_normal(&rng)));
+    }
+    for (int kernel = GP_SE; kernel <= GP_MATERN52; kernel++) {
+        for (size_t count = 1; count <= MOST; count = count < 20 ? count + 1 : 2 * count + 7) {
+            for (int set = 0; set < SETS; set++) {
+                kernel_set(names[set]);
+                memcpy(k[set], r2, sizeof r2);
+                memcpy(alone, r2, sizeof r2);
+                kernel_values(kernel, 1.5, count, k[set], h[set]);
+                kernel_values(kernel, 1.5, count, alone, NULL);
+                assert_memory_equal(alone, k[set], sizeof alone);
+                assert_memory_equal(k[set], k[0], sizeof *k);
+                assert_memory_equal(h[set], h[0], count * sizeof **h);
+            }
+            for (size_t i = 0; i < count; i++) {
+                const double q = sqrt(5.0 * fmax(r2[i], 0.0)), e = 1.5 * exp(-q);
+                const double wanted =
+                    kernel == GP_SE ? 1.5 * exp(-0.5 * fmax(r2[i], 0.0)) : (1 + q + q * q / 3) * e;
+                const double slope = kernel == GP_SE ? wanted : 5.0 / 3.0 * (1 + q) * e;
+                assert_true(fabs(k[0][i] - wanted) <= 1e-14 * wanted + 1e-300);
+                assert_true(fabs(h[0][i] - slope) <= 1e-14 * slope + 1e-300);
+            }
+        }
+    }
+    kernel_set(NULL);
+}
+
+RUN_TESTS(test_kernel_values, test_recorded_values, test_recorded_fits, test_objective_gradient,
+          test_prediction_gradient, test_interpolation_and_prior, test_one_datum, test_append,
+          test_leave_one_out, test_permutation_and_twins, test_degenerate, test_stop, test_start_values,
+          test_log_h, test_derivatives, test_minimise, test_told_points, test_sobol, test_empty,
           test_near_points_and_failures, test_limits, test_growth, test_stop_surrogate, test_affine_losses,
           test_odd_losses, test_searches_in_progress, test_searches_just_begun)

@@ -238,28 +238,9 @@ static void gp_draw_theta(const gp *g, ds_random *rng, double *theta)
 
 static const double gp_jitters[GP_JITTERS] = {0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4};
 
-/* Squared distances r2 (overwritten) to kernel values k; h, where wanted, is the factor of d k / d ln
- * length_j = h (z_j - z'_j)^2, which is regular at r = 0. */
 static void gp_kernel_values(const gp *g, size_t count, double *r2, double *h)
 {
-    double s2 = g->hyper.variance;
-    if (g->model.kernel == GP_SE) {
-        for (size_t i = 0; i < count; i++) {
-            r2[i] = s2 * exp(-0.5 * fmax(r2[i], 0.0));
-        }
-        if (h) {
-            memcpy(h, r2, count * sizeof(double));
-        }
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        double q = sqrt(5.0 * fmax(r2[i], 0.0));
-        double e = s2 * exp(-q);
-        if (h) {
-            h[i] = (5.0 / 3.0) * (1.0 + q) * e;
-        }
-        r2[i] = (1.0 + q + q * q / 3.0) * e;
-    }
+    kernel_values(g->model.kernel, g->hyper.variance, count, r2, h);
 }
 
 /* z of n inputs, and the sum of squares of each row. */
@@ -378,6 +359,22 @@ static int factor_and_invert(gp *g, size_t n)
     return 0;
 }
 
+/* In four parts: one sum would wait for each of its terms. */
+static double sum_of(size_t count, const double *a)
+{
+    double part[4] = {0.0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        for (size_t k = 0; k < 4; k++) {
+            part[k] += a[i + k];
+        }
+    }
+    for (; i < count; i++) {
+        part[0] += a[i];
+    }
+    return (part[0] + part[2]) + (part[1] + part[3]);
+}
+
 /* With W = a a^T - K^{-1} and G = W .* H: turns the upper triangle of K^{-1} into that of G, sums the rows of
  * G to rho, and returns the trace of W. */
 static double weigh_slopes(size_t n, double *inverse, const double *slope, const double *a, double *rho)
@@ -387,14 +384,12 @@ static double weigh_slopes(size_t n, double *inverse, const double *slope, const
     for (size_t j = 0; j < n; j++) {
         double *column = inverse + j * n;
         const double *h = slope + j * n;
-        double sum = 0.0, aj = a[j];
+        double aj = a[j];
         for (size_t i = 0; i < j; i++) {
-            double v = (a[i] * aj - column[i]) * h[i];
-            column[i] = v;
-            rho[i] += v;
-            sum += v;
+            column[i] = (a[i] * aj - column[i]) * h[i];
+            rho[i] += column[i];
         }
-        rho[j] += sum;
+        rho[j] += sum_of(j, column);
         trace += aj * aj - column[j];
         column[j] = 0.0; /* it would multiply a zero difference */
     }
@@ -432,8 +427,10 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
 
     dlauum_("U", &order, w->kernel, &order, &info, 1); /* K^{-1} = T T^T */
     double trace = weigh_slopes(n, w->kernel, w->slope, a, w->rho);
-    cblas_dsymm(CblasColMajor, CblasRight, CblasUpper, (int)d, (int)n, 1.0, w->kernel, (int)n, w->z, (int)d,
-                0.0, w->gz, (int)d);
+    /* z^T G z of a symmetric G without diagonal is twice z^T U z with its upper triangle U. */
+    memcpy(w->gz, w->z, n * d * sizeof(double));
+    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)d, (int)n, 2.0,
+                w->kernel, (int)n, w->gz, (int)d);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < d; k++) {
             size_t ik = i * d + k;

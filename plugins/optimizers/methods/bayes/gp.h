@@ -8,6 +8,8 @@
 #ifndef DS_METHODS_GP_H
 #define DS_METHODS_GP_H
 
+#include "methods/bayes/gp_kernel.h"
+
 #include <diffsim/base.h>
 #include <diffsim/helper/memory.h>
 #include <diffsim/helper/random.h>
@@ -16,7 +18,6 @@
 
 /* ---- model and hyperparameters ---- */
 
-enum { GP_SE, GP_MATERN52 };                          /* kernel */
 enum { GP_PRIOR_2024, GP_PRIOR_2022, GP_PRIOR_FLAT }; /* flat: likelihood alone, in the bounds of TuRBO */
 
 typedef struct gp_model {
