@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Timings, see README.md: make bench/bench_NAME && DS_PLUGIN_PATH=plugins bench/bench_NAME
 BENCHMARKS = %D%/bench_basins %D%/bench_bodies %D%/bench_cloth %D%/bench_cma %D%/bench_episodes %D%/bench_fem %D%/bench_gp %D%/bench_hooks %D%/bench_lanes \
-	%D%/bench_hybrid %D%/bench_methods %D%/bench_mpm %D%/bench_overhead %D%/bench_peers %D%/bench_render %D%/bench_rigid %D%/bench_rl %D%/bench_steps %D%/bench_view
+	%D%/bench_hybrid %D%/bench_methods %D%/bench_mpm %D%/bench_overhead %D%/bench_peers %D%/bench_render %D%/bench_rigid %D%/bench_rl %D%/bench_runs %D%/bench_steps %D%/bench_view
 EXTRA_PROGRAMS += $(BENCHMARKS)
 %D%/%.$(OBJEXT): AM_CPPFLAGS += $(test_cppflags) $(isa_select)
 %C%_bench_view_SOURCES = %D%/bench_view.c tools/view/view_formats.c
