@@ -77,7 +77,12 @@ int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e)
     memset(out, 0, sizeof(*out));
     uint64_t capacity = plan->capacity != 0 ? plan->capacity : choose_capacity(&at, plan);
     uint64_t size = lay_out(&at, plan, capacity);
-    int code;
+    /* Drops what a plugin may have written before: a new page is zero, and is taken when a slot is used. */
+    int code = ftruncate(fd, 0) != 0 ? errno : 0;
+    if (code != 0) {
+        return ds_fail(e, DS_EXIT_MEMORY, "cannot clear the shared memory of the workers: %s",
+                       strerror(code));
+    }
     /* File size limits hold for memory files too: use fewer slots. */
     while ((code = ftruncate(fd, (off_t)size) != 0 ? errno : 0) == EFBIG && capacity > 2 * plan->workers) {
         capacity /= 2;
@@ -95,17 +100,12 @@ int ds_ring_make(int fd, const ds_ring_plan *plan, ds_ring *out, ds_error *e)
                        "no %llu bytes of shared memory for the workers: %s%s", (unsigned long long)size,
                        strerror(code), code == EFBIG ? "; the file size limit (ulimit -f) is too small" : "");
     }
-    /* a plugin may have written to the file before */
-    memset(s, 0, sizeof(*s) + plan->workers * sizeof(*s->worker));
     at.watched = plan->watched != 0;
     at.spin_ns = ds_processors() > 1 && plan->workers <= ds_processors() ? SPIN_NS : 0;
     s->layout = at;
     s->magic = DS_RING_MAGIC;
     out->at = at;
     out->head = s;
-    for (uint64_t i = 0; i < capacity; i++) {
-        memset(ds_ring_slot(out, i), 0, sizeof(ds_slot));
-    }
     return 0;
 }
 
