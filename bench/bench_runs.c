@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_runs.c - processor seconds of whole runs, with all their processes: ppo on cartpole per step, cmaes on
- * cartpole with its pictures, racer on cartpole. With the dshost of another build both alternate.
+/* bench_runs.c - processor seconds of whole runs on cartpole, with all their processes: ppo per step, cmaes
+ * with its pictures, racer. With the dshost of another build both alternate.
  *
  *     make bench/bench_runs && bench/bench_runs [OTHER/dshost] */
 #include "bench/bench.h"

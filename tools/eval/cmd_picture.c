@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -343,7 +344,19 @@ static int command(int argc, char **argv, ds_error *e)
     return rc != 0 ? rc : draw(&q);
 }
 
+/* Images follow one another: their memory is kept for the next one, instead of new pages for each. */
+static void keep_memory(void)
+{
+#ifdef __GLIBC__
+    enum { KEPT = 1 << 28, STEP = 1 << 22 };
+    mallopt(M_MMAP_THRESHOLD, KEPT);
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+    mallopt(M_TOP_PAD, STEP);
+#endif
+}
+
 int main(int argc, char **argv)
 {
+    keep_memory();
     return ds_command_main(argc, argv, command);
 }
