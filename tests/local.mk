@@ -141,7 +141,7 @@ endif
 # instrumented and they are a program of libFuzzer: DS_FUZZ_TARGET=npy tests/fuzz/fuzz tests/fuzz/corpus/npy
 fuzz_targets = %D%/fuzz/fuzz
 %C%_fuzz_fuzz_SOURCES = %D%/fuzz/fuzz.c %D%/fuzz/fuzz_cloth.c %D%/fuzz/fuzz_data.c %D%/fuzz/fuzz_descriptor.c %D%/fuzz/fuzz_host.c \
-	%D%/fuzz/fuzz_particles.c %D%/fuzz/fuzz_results.c %D%/fuzz/fuzz_soft.c
+	%D%/fuzz/fuzz_particles.c %D%/fuzz/fuzz_results.c %D%/fuzz/fuzz_soft.c %D%/fuzz/listener.h
 EXTRA_DIST += %D%/fuzz/campaign.sh %D%/fuzz/corpus
 if FUZZERS
 %D%/fuzz/fuzz.$(OBJEXT): CPPFLAGS += -DDS_FUZZERS

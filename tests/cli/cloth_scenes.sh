@@ -319,7 +319,14 @@ odd "own.ini:4: the material of a cloth needs law = membrane" 's/^law.*/law = so
 odd "own.ini:13: a body begins 0.07 m inside [obstacle ball], at 0 0.5 0" 's/^position.*/position = 0 0.45 0/'
 odd "own.ini:13: a body begins 0.1 m below the ground, at 0 0.5 0" 's/^\[obstacle.*/[ground]/; s/^position.*/height = 0.6/; /^radius/d; 14d'
 odd "own.ini:11: cells cannot be a variable: give a number (variables can be: gravity and wind of [scene]" 's/^shape = mesh/cells = variable 1..2 1..2/; /^file = tri/d'
-odd "[sheet] needs the key 'material': the scene has several" 's/^\[material\]/[material a]\nlaw = membrane\n[material b]/'
+odd "[sheet] needs the key 'material': there is a, b" 's/^\[material\]/[material a]\nlaw = membrane\n[material b]/'
+cp "$scenes/star.obj" .
+sed 's/^.target sheet/[target shet/' "$scenes/drape.ini" > own.ini
+bad 3 "own.ini:52: no body or cloth has the name 'shet': there is sheet; did you mean 'sheet'?" eval --env cloth --set env.scene=own.ini
+sed 's/^.loss/[region x]\nbody = sheet\nstiffness = 2\n[loss/' "$scenes/cloth_velocity.ini" > own.ini
+bad 3 "'sheet' names no body: the only one has no name, so this section needs none" eval --env cloth --set env.scene=own.ini
+sed 's/^shape = grid/&\nmaterial = silk/' "$scenes/cloth_velocity.ini" > own.ini
+bad 3 "material = silk, but the only [material] has no name: remove the key" eval --env cloth --set env.scene=own.ini
 odd "random belongs to velocities" 's/^position.*/position = variable 0..1 random 0.1/'
 odd "the scene has no variables" 's/^stretch.*/stretch = 3/'
 odd "own.ini:11: shape = 'msh': expected one of grid, mesh; did you mean 'mesh'?" 's/^shape = mesh/shape = msh/'

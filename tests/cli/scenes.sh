@@ -433,8 +433,13 @@ soft '^.bdy' "unknown section [bdy finger]: expected one of scene, material, bod
 soft '^shape' "shape = 'gaer': expected one of box, ball, gear, walker, mesh; did you mean 'gear'?" '0,/^shape/s/^shape.*/shape = gaer/'
 soft '^shape' "shape = walker needs a material with law = membrane" '0,/^shape/s/^shape.*/shape = walker/'
 soft '^.body' "[body finger] needs the key 'size'" '0,/^shape/s/^shape.*/shape = box/'
-soft '^material' "section [material fesh] is missing" 's/^material = flesh/material = fesh/'
-soft '^.region' "none of the 360 tetrahedra of [body finger] is in this region" 's/^group = spine/group = 4/'
+soft '^material' "section [material fesh] is missing: there is flesh, spine; did you mean 'flesh'?" 's/^material = flesh/material = fesh/'
+soft '^group = 4' "group = 4: the tetrahedra of the mesh have the groups 1, 2, 3" 's/^group = spine/group = 4/'
+soft '^.region' "none of the 360 tetrahedra of [body finger] is in this region" 's/^group = spine/box = 3 3 3 4 4 4/'
+soft '^.target' "no body or cloth has the name 'fingr': there is finger; did you mean 'finger'?" 's/^.target.*/[target fingr]/'
+soft '^body = f' "no body or cloth has the name 'fnger': there is finger" 's/^.hold.*/&\nbody = fnger/'
+soft '^rotation' "rotation has 3 numbers: give the four of a quaternion w x y z" 's/^center.*/&\nrotation = 0 0 90/'
+soft '^model' "a scene of soft bodies has no model: this is one of cloth" 's/^duration.*/&\nmodel = membrane/'
 soft '^.hold' "none of the 132 vertices of [body finger] is in this part" 's/^box = -1 0.1499/box = -1 0.1599/'
 soft '^box = 1' "box is LOWER UPPER, three numbers each: 1 is above -1" 's/^box = -1 0.1499 -1 1/box = 1 0.1499 -1 -1/'
 soft '^.obstacle' "a body begins 0.00" 's/^radius = .*/radius = 0.03/'
@@ -567,6 +572,14 @@ grep -q 'without a section .contact. they pass through each other' err
 result $? "soft: without contact they pass through each other"
 sed '/^.body high/,/^velocity/d; /^.target/,/^shift/d; s/^body = high/body = low/; s/^.loss/[target low]\nshift = 0 0 0\n[loss/' "$press" > one.ini
 bad 3 "[contact] needs two bodies of tetrahedra: remove it" eval --env soft --set env.scene=one.ini
+sed 's/^.target high/[target/' "$press" > one.ini
+bad 3 "this section needs the name of its body: there is low, high" eval --env soft --set env.scene=one.ini
+sed 's/^.loss/[hold x]\n[loss/' "$press" > one.ini
+bad 3 "this section needs the key 'body': there is low, high" eval --env soft --set env.scene=one.ini
+# The first contact of the gripper: both fingers have closed, and the ball lies on the table.
+good "fingers touch a ball" eval --env soft --set "env.scene=$scenes/gripper.ini" --set env.duration=0.06 --x 0.1,0,0,0.1,0,0,1.8,1.8 --gradient
+awk '$2 ~ /^weights/ { n++; zero += $NF == 0 } END { exit !(n == 2 && zero == 0) }' out
+result $? "and it feels their muscles"
 # Twelve forces on one body, more numbers together than its vertices have, act like their sum.
 cp parts.ini gusts.ini
 for k in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '[force gust%d]\nbody = ball\nforce = 1 0.5 0\n' $k; done >> gusts.ini

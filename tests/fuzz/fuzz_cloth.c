@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_cloth.c - scene files of the spring model of cloth, from the text to the environment: each is refused
  * with one line, or gives an environment whose variables start between their bounds. */
-#include "tests/fuzz/fuzz.h"
-
 #include "engines/physics/cloth/env/springs_scene.h"
+#include "tests/fuzz/listener.h"
 
 #include <diffsim/helper/env_kit.h>
 #include <math.h>
@@ -11,36 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct listener {
-    ds_host host; /* first */
-    int lines;
-    char path[64]; /* of the text */
-} listener;
-
-static void DS_CALL take_error(const ds_host *host, ds_status status, const char *line)
-{
-    listener *l = (listener *)(uintptr_t)host;
-    FUZZ_REQUIRE(status != DS_OK && line[0] != '\0' && strchr(line, '\n') == NULL);
-    l->lines++;
-}
-
-static void DS_CALL take_line(const ds_host *host, uint32_t level, const char *line)
-{
-    (void)host, (void)level, (void)line;
-}
-
 static ds_status DS_CALL get_path(const ds_host *host, const char *name, const char **out)
 {
     FUZZ_REQUIRE(strcmp(name, "scene") == 0);
     *out = ((const listener *)host)->path;
     return DS_OK;
-}
-
-static ds_status DS_CALL no_resource(const ds_host *host, const char *relative, char *buf, uint64_t cap,
-                                     uint64_t *needed)
-{
-    (void)host, (void)relative, (void)buf, (void)cap, (void)needed;
-    return DS_E_IO;
 }
 
 static void check_variables(const ds_env_table *table, ds_env_kit *kit)
@@ -78,12 +52,9 @@ static void read_scene(listener *l)
 
 int fuzz_cloth(const uint8_t *data, size_t size)
 {
-    listener l = {.host = {.struct_size = sizeof(ds_host),
-                           .error = take_error,
-                           .log = take_line,
-                           .get_text = get_path,
-                           .resource = no_resource},
-                  .path = "/tmp/diffsim-fuzz-XXXXXX"};
+    listener l = listener_open();
+    l.host.get_text = get_path;
+    strcpy(l.path, "/tmp/diffsim-fuzz-XXXXXX");
     const int fd = mkstemp(l.path);
     FUZZ_REQUIRE(fd >= 0);
     FUZZ_REQUIRE(write(fd, data, size) == (ssize_t)size);

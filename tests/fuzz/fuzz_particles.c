@@ -1,36 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_particles.c - scene files of material points, from the text to the task: each is refused with one
  * line, or gives bodies inside the grid, tools with bounds in order, and terms that name bodies and tools. */
-#include "tests/fuzz/fuzz.h"
-
 #include "engines/physics/mpm/env/setup.h"
+#include "tests/fuzz/listener.h"
 
 #include <math.h>
 #include <string.h>
-
-typedef struct listener {
-    ds_host host; /* first */
-    int lines;
-} listener;
-
-static void DS_CALL take_error(const ds_host *host, ds_status status, const char *line)
-{
-    listener *l = (listener *)(uintptr_t)host;
-    FUZZ_REQUIRE(status != DS_OK && line[0] != '\0' && strchr(line, '\n') == NULL);
-    l->lines++;
-}
-
-static void DS_CALL take_line(const ds_host *host, uint32_t level, const char *line)
-{
-    (void)host, (void)level, (void)line;
-}
-
-static ds_status DS_CALL no_resource(const ds_host *host, const char *name, char *out, uint64_t room,
-                                     uint64_t *length)
-{
-    (void)host, (void)name, (void)out, (void)room, (void)length;
-    return DS_E_IO;
-}
 
 static void check_task(const mpm_task *task)
 {
@@ -60,9 +35,7 @@ static void check_task(const mpm_task *task)
 
 int fuzz_particles(const uint8_t *data, size_t size)
 {
-    listener l = {
-        .host = {
-            .struct_size = sizeof(ds_host), .error = take_error, .log = take_line, .resource = no_resource}};
+    listener l = listener_open();
     mpm_setup *setup = calloc(1, sizeof *setup);
     FUZZ_REQUIRE(setup != NULL);
     const ds_status status =

@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_soft.c - scene files of elastic bodies, from the text to the model: each is refused with one line, or
  * gives a model whose numbers are finite and whose variables start between their bounds. */
-#include "tests/fuzz/fuzz.h"
-
 #include "engines/physics/soft/scene/setup.h"
+#include "tests/fuzz/listener.h"
 
 #include <math.h>
 #include <string.h>
-
-typedef struct listener {
-    ds_host host; /* first */
-    int lines;
-} listener;
-
-static void DS_CALL take_error(const ds_host *host, ds_status status, const char *line)
-{
-    listener *l = (listener *)(uintptr_t)host;
-    FUZZ_REQUIRE(status != DS_OK && line[0] != '\0' && strchr(line, '\n') == NULL);
-    l->lines++;
-}
-
-static void DS_CALL take_line(const ds_host *host, uint32_t level, const char *line)
-{
-    (void)host, (void)level, (void)line;
-}
 
 static void check_model(const soft_scene *e)
 {
@@ -47,7 +29,7 @@ static void check_model(const soft_scene *e)
 int fuzz_soft(const uint8_t *data, size_t size)
 {
     static const soft_choices choices = {.duration = 0.05};
-    listener l = {.host = {.struct_size = sizeof(ds_host), .error = take_error, .log = take_line}};
+    listener l = listener_open();
     soft_scene *e = calloc(1, sizeof *e);
     FUZZ_REQUIRE(e != NULL);
     const ds_status status =

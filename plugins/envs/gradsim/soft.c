@@ -58,6 +58,11 @@ static void read_soft(void *self, ds_param_reader *in)
     }
     scene_file *file = path[0] != '\0' ? scene_file_read(path)
                                        : scene_file_parse(own_scene, strlen(own_scene), "own scene", "");
+    const scene_section *scene = file != NULL ? scene_find(file, "scene", "") : NULL;
+    if (scene != NULL && scene_has(file, scene, "model")) {
+        scene_fail(file, scene, "model",
+                   "a scene of soft bodies has no model: this is one of cloth (--env cloth)");
+    }
     in->status = soft_setup_read(e, file, &choices, in->host);
 }
 

@@ -184,6 +184,7 @@ static int read_obstacle_shape(setup_reader *r, const scene_section *s, fem_obst
                   o.position);
     body_place turn = OF_OBSTACLE(rotation, 1);
     turn.count = 4;
+    setup_check_rotation(r, s);
     setup_numbers(r, s, "rotation", "", turn, -1e3, 1e3, o.rotation);
     o.turns = scene_varies(r->f, s, "rotation");
     const double *w = o.rotation, length = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
@@ -368,7 +369,8 @@ static void read_control(setup_reader *r)
     size_t phases = read_phases(r, s, phase), idle = 0;
     const int tunable = r->variables > from;
     scene_quantity w = {.value = 0};
-    body *b = setup_body_of(r, s, NULL);
+    const int of_muscle = muscle != NULL && !scene_has(r->f, s, "body");
+    body *b = setup_body_of(r, of_muscle ? muscle : s, NULL);
     if (!all || (by_sectors && muscle != NULL) || (!by_sectors && muscle == NULL)) {
         scene_fail(r->f, s, NULL,
                    !all ? "[control] needs the key 'weights', such as variable -3..3 start 0"

@@ -5,6 +5,7 @@
 #include "engines/physics/fem/read.h"
 #include "engines/physics/soft/materials.h"
 
+#include <diffsim/helper/nearest.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,19 +126,40 @@ void setup_materials(setup_reader *r)
     }
 }
 
+/* "there is low, high; did you mean 'low'?" */
+static const char *among(const char *word, const char *const *names, size_t n, char *out, size_t size)
+{
+    const char *near = ds_nearest(word, names, n);
+    size_t used = (size_t)snprintf(out, size, "there is");
+    for (size_t i = 0; i < n && used < size; i++) {
+        used += (size_t)snprintf(out + used, size - used, "%s %s", i > 0 ? "," : "", names[i]);
+    }
+    if (near != NULL && used < size) {
+        snprintf(out + used, size - used, "; did you mean '%s'?", near);
+    }
+    return out;
+}
+
 material *setup_material_of(setup_reader *r, const scene_section *s)
 {
-    const char *name = scene_text(r->f, s, "material", r->n_materials == 1 ? NULL : "");
-    for (size_t i = 0; name != NULL && i < r->n_materials; i++) {
-        if (strcmp(scene_name(r->materials[i].section), name) == 0) {
+    const char *name = scene_text(r->f, s, "material", r->n_materials == 1 ? NULL : ""),
+               *names[SETUP_MATERIALS];
+    char list[300];
+    for (size_t i = 0; i < r->n_materials; i++) {
+        names[i] = scene_name(r->materials[i].section);
+        if (name != NULL && strcmp(names[i], name) == 0) {
             return &r->materials[i];
         }
     }
     if (name != NULL && name[0] == '\0' && !scene_has(r->f, s, "material")) {
-        scene_fail(r->f, s, NULL, "[%s] needs the key 'material': the scene has several", scene_name(s));
-    } else if (name != NULL) {
-        scene_fail(r->f, s, "material", "section [material%s%s] is missing", name[0] != '\0' ? " " : "",
+        scene_fail(r->f, s, NULL, "[%s] needs the key 'material': %s", scene_name(s),
+                   among("", names, r->n_materials, list, sizeof list));
+    } else if (name != NULL && r->n_materials == 1 && names[0][0] == '\0') {
+        scene_fail(r->f, s, "material", "material = %s, but the only [material] has no name: remove the key",
                    name);
+    } else if (name != NULL) {
+        scene_fail(r->f, s, "material", "section [material %s] is missing: %s", name,
+                   among(name, names, r->n_materials, list, sizeof list));
     }
     return &r->materials[0];
 }
@@ -260,6 +282,19 @@ static ds_status make_from_file(setup_reader *r, const scene_section *s, body *b
     return status;
 }
 
+/* The ball, wheel or walker of gradSim's tasks, times `scale`. */
+static ds_status make_known(setup_reader *r, const scene_section *s, uint32_t shape, body *b, fem_mesh *mesh)
+{
+    setup_shape_numbers(r, s, b, "scale", "", 0, 1, 1e-6, 1e3);
+    const ds_status status = shape == SHAPE_BALL   ? fem_mesh_ball(mesh)
+                             : shape == SHAPE_GEAR ? fem_mesh_gear(mesh)
+                                                   : fem_mesh_walker(mesh);
+    for (size_t i = 0; i < 3 * mesh->points; i++) {
+        mesh->point[i] *= b->shape->built[0];
+    }
+    return status;
+}
+
 static ds_status make_mesh(setup_reader *r, const scene_section *s, uint32_t shape, body *b, fem_mesh *mesh)
 {
     b->shape->modes = 1;
@@ -267,14 +302,10 @@ static ds_status make_mesh(setup_reader *r, const scene_section *s, uint32_t sha
     switch (shape) {
     case SHAPE_BOX:
         return make_box(r, s, b, mesh);
-    case SHAPE_BALL:
-        return fem_mesh_ball(mesh);
-    case SHAPE_GEAR:
-        return fem_mesh_gear(mesh);
-    case SHAPE_WALKER:
-        return fem_mesh_walker(mesh);
-    default:
+    case SHAPE_MESH:
         return make_from_file(r, s, b, mesh);
+    default:
+        return make_known(r, s, shape, b, mesh);
     }
 }
 
@@ -404,24 +435,59 @@ void setup_body(setup_reader *r, const scene_section *s)
     fem_mesh_free(&mesh);
 }
 
-/* The body that key `body` names; without the key the only one. */
-body *setup_body_of(setup_reader *r, const scene_section *s, const char *name)
+body *setup_body_of(setup_reader *r, const scene_section *s, const char *own)
 {
-    name = name != NULL ? name : scene_text(r->f, s, "body", r->n_bodies == 1 ? NULL : "");
-    for (size_t i = 0; name != NULL && i < r->n_bodies; i++) {
-        if (strcmp(scene_name(r->bodies[i].section), name) == 0) {
+    const char *name = own != NULL ? own : scene_text(r->f, s, "body", r->n_bodies == 1 ? NULL : "");
+    const char *names[SETUP_BODIES], *key = own != NULL ? NULL : "body";
+    char list[300];
+    for (size_t i = 0; i < r->n_bodies; i++) {
+        names[i] = scene_name(r->bodies[i].section);
+        if (name != NULL && strcmp(names[i], name) == 0) {
             return &r->bodies[i];
         }
     }
-    if (name != NULL && name[0] == '\0') {
-        scene_fail(r->f, s, "body", "the key 'body' is missing: the scene has several bodies");
-    } else if (name != NULL) {
-        scene_fail(r->f, s, "body", "section [body %s] is missing", name);
+    if (name == NULL) {
+        return &r->bodies[0];
+    }
+    among(name, names, r->n_bodies, list, sizeof list);
+    if (r->n_bodies == 1 && names[0][0] == '\0') {
+        scene_fail(r->f, s, key, "'%s' names no body: the only one has no name, so this section needs none",
+                   name);
+    } else if (name[0] != '\0') {
+        scene_fail(r->f, s, key, "no body or cloth has the name '%s': %s", name, list);
+    } else {
+        scene_fail(r->f, s, NULL,
+                   own != NULL ? "this section needs the name of its body: %s"
+                               : "this section needs the key 'body': %s",
+                   list);
     }
     return &r->bodies[0];
 }
 
 /* ---- parts of bodies ---- */
+
+/* Refuses a number that no tetrahedron has, with the numbers that there are. */
+static void check_number(setup_reader *r, const scene_section *s, const part *p)
+{
+    char all[200] = "";
+    size_t used = 0;
+    const int32_t *group = p->of->file.group;
+    for (size_t t = 0; t < p->of->tets; t++) {
+        size_t first = 0;
+        while (first < t && group[first] != group[t]) {
+            first++;
+        }
+        if (group[t] == p->number) {
+            return;
+        }
+        if (first == t && used < sizeof all) {
+            used +=
+                (size_t)snprintf(all + used, sizeof all - used, "%s%d", used > 0 ? ", " : "", (int)group[t]);
+        }
+    }
+    scene_fail(r->f, s, "group", "group = %d: the tetrahedra of the mesh have the groups %s", (int)p->number,
+               all);
+}
 
 /* The group that key `group` names or numbers. */
 static void find_group(setup_reader *r, const scene_section *s, part *p)
@@ -432,6 +498,7 @@ static void find_group(setup_reader *r, const scene_section *s, part *p)
     size_t n = 0;
     if (word[strspn(word, "-0123456789")] == '\0') {
         p->number = (int32_t)scene_number(r->f, s, "group", -1e9, 1e9, 0);
+        check_number(r, s, p);
         return;
     }
     for (size_t i = 0; i < file->groups; i++) {

@@ -42,7 +42,8 @@ material *setup_material_of(setup_reader *r, const scene_section *s);
  * particles (velocity, center), or NULL. */
 void setup_place(setup_reader *r, const scene_section *s, body *b, fem_mesh *mesh, const fem_placing *where,
                  body_variable *const v[2]);
-/* The body of this name; NULL: the one that key `body` names, or without it the only one. */
+/* The body of this name, that of the section; NULL: the one that key `body` names, or without it the only
+ * one. */
 body *setup_body_of(setup_reader *r, const scene_section *s, const char *name);
 /* The part of a body that a section describes. Elements belong to it by their middle. */
 part setup_part(setup_reader *r, const scene_section *s);

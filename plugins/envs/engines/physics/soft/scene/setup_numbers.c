@@ -192,6 +192,14 @@ void setup_shape_numbers(setup_reader *r, const scene_section *s, body *b, const
     setup_refuse_random(r, s, key, v);
 }
 
+void setup_check_rotation(setup_reader *r, const scene_section *s)
+{
+    const size_t n = scene_count(r->f, s, "rotation");
+    if (n != 4 && n > 0 && !scene_varies(r->f, s, "rotation")) {
+        scene_fail(r->f, s, "rotation", "rotation has %zu numbers: give the four of a quaternion w x y z", n);
+    }
+}
+
 static void read_quaternion(setup_reader *r, const scene_section *s, body *b, fem_placing *where)
 {
     double *w = b->shape->built + b->shape->modes;
@@ -199,6 +207,7 @@ static void read_quaternion(setup_reader *r, const scene_section *s, body *b, fe
     if (!scene_has(r->f, s, "rotation")) {
         return;
     }
+    setup_check_rotation(r, s);
     setup_shape_numbers(r, s, b, "rotation", "", b->shape->modes, 4, -1e3, 1e3);
     const double along = sqrt(w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
     if (!(along + fabs(w[0]) > 0)) {

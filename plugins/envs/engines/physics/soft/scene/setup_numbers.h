@@ -90,6 +90,8 @@ void setup_shape_numbers(setup_reader *r, const scene_section *s, body *b, const
                          size_t first, size_t n, double low, double most);
 /* The rotation by key `rotation`, or `axis` and `angle`, after the modes are set. */
 void setup_rotation(setup_reader *r, const scene_section *s, body *b, int by_axis, fem_placing *where);
+/* Refuses a rotation that is not four numbers. */
+void setup_check_rotation(setup_reader *r, const scene_section *s);
 /* The modes of its points, if the shape has variables. */
 void setup_modes(setup_reader *r, body *b, const fem_mesh *mesh);
 void setup_refuse_random(setup_reader *r, const scene_section *s, const char *key, const body_variable *v);
