@@ -5,13 +5,14 @@
 noinst_LTLIBRARIES += %D%/libarticulated.la
 %C%_libarticulated_la_CPPFLAGS = $(AM_CPPFLAGS) $(EXPAT_CFLAGS) $(INIH_CFLAGS)
 %C%_libarticulated_la_CFLAGS = $(AM_CFLAGS) $(DS_VECTOR_CFLAGS) -finline-functions
-%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la plugins/envs/engines/physics/smoothing/libdistance.la plugins/envs/engines/physics/fem/libfem.la $(articulated_variants) $(EXPAT_LIBS) $(INIH_LIBS)
+%C%_libarticulated_la_LIBADD = plugins/envs/engines/kit/algebra/libalgebra.la plugins/envs/engines/physics/smoothing/libdistance.la plugins/envs/engines/physics/fem/libfem.la plugins/envs/engines/rendering/render/libreadpng.la $(articulated_variants) $(EXPAT_LIBS) $(INIH_LIBS)
 %C%_libarticulated_la_SOURCES = \
 	%D%/hull.c \
 	%D%/hull.h \
 	%D%/mjcf.c \
 	%D%/mjcf_actuator.c \
 	%D%/mjcf_attributes.c \
+	%D%/mjcf_expand.c \
 	%D%/mjcf_geom.c \
 	%D%/mjcf_parts.h \
 	%D%/motion.c \

@@ -163,9 +163,6 @@ static void read_body(mjcf *f, const robot_node *body, int parent, int world, co
         mjcf_frame(f, body, at, R);
         vec3_add_scaled(at, -1, up_joint);
         mjcf_refuse(f, body, refused, 0);
-        if (mjcf_choice(f, body, "mocap", 0)) {
-            robot_fail(f->in, body, "bodies that are moved from outside (mocap) are not supported");
-        }
         for (const robot_node *n = mjcf_element_after(body, NULL); n && !f->in->failed;
              n = mjcf_element_after(body, n)) {
             if (is_joint(n)) {
@@ -316,9 +313,10 @@ static int one_of(const char *name, const char *const *list)
 
 void robot_from_mjcf(robot_reader *in, const robot_node *root)
 {
-    static const char *const known[] = {
-        "compiler",  "option",   "size",   "visual",   "statistic", "default", "asset",    "custom",
-        "worldbody", "actuator", "sensor", "keyframe", "contact",   "tendon",  "equality", NULL};
+    static const char *const known[] = {"compiler", "option", "size",     "visual",    "statistic",
+                                        "default",  "asset",  "custom",   "worldbody", "extension",
+                                        "actuator", "sensor", "keyframe", "contact",   "tendon",
+                                        "equality", NULL};
     mjcf f = {.in = in,
               .root = root,
               .angle = degree,

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mjcf_attributes.c - attributes of MJCF with their defaults, poses, included files (mjcf_parts.h). */
+/* mjcf_attributes.c - attributes of MJCF with their defaults, poses (mjcf_parts.h). */
 #include "engines/physics/articulated/mjcf_parts.h"
 
 #include "engines/kit/algebra/mat3.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- defaults ---- */
 
@@ -193,57 +191,4 @@ const robot_node *mjcf_element_after(const robot_node *body, const robot_node *n
         n = next;
         next = n->first ? n->first : n->next;
     }
-}
-
-/* ---- included files ---- */
-
-static void include_below(robot_reader *in, robot_node *n, int depth)
-{
-    const char *slash = strrchr(in->file, '/');
-    robot_node *before = NULL;
-    for (robot_node *c = n->first; c && !in->failed; c = c->next) {
-        const char *file = robot_text(c, "file"), *own = in->file;
-        if (strcmp(c->name, "include") != 0) {
-            include_below(in, c, depth);
-            before = c;
-            continue;
-        }
-        char *path = file ? robot_take(in, ROBOT_PATH, 1) : NULL;
-        if (path == NULL) {
-            robot_fail(in, c, "the attribute file is missing");
-            return;
-        }
-        snprintf(path, ROBOT_PATH, "%.*s%s", slash && *file != '/' ? (int)(slash - own) + 1 : 0, own, file);
-        if (depth == 0) {
-            robot_fail(in, c, "files include each other: \"%.100s\"", file);
-            return;
-        }
-        if (access(path, R_OK) != 0) {
-            robot_fail(in, c, "the file \"%.200s\" does not exist or cannot be read", file);
-            return;
-        }
-        in->file = path;
-        robot_node *other = robot_elements_of(in, path);
-        in->file = own;
-        if (other == NULL) {
-            return;
-        }
-        include_below(in, other, depth - 1);
-        for (robot_node *o = other->first; o; o = o->next) {
-            o->parent = n;
-        }
-        /* The list: before, other->first .. other->last, c->next. */
-        robot_node *first = other->first ? other->first : c->next;
-        *(before ? &before->next : &n->first) = first;
-        if (other->first) {
-            other->last->next = c->next;
-            before = other->last;
-        }
-        n->last = n->last == c ? before : n->last;
-    }
-}
-
-void robot_include(robot_reader *in, robot_node *root)
-{
-    include_below(in, root, 10);
 }

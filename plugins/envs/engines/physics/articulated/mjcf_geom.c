@@ -3,10 +3,12 @@
 #include "engines/physics/articulated/mjcf_parts.h"
 
 #include "engines/kit/algebra/mat3.h"
+#include "engines/rendering/render/read_png.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_LINES = 2000 }; /* of terrain */
 
@@ -142,16 +144,22 @@ static void read_surface(mjcf *f, const robot_node *n, tree_shape *s)
     s->visible = group < 3; /* the groups that MuJoCo draws at first */
 }
 
+/* The path of a file of terrain. */
+static void path_of(const mjcf *f, const char *file, char path[ROBOT_PATH])
+{
+    const char *slash = strrchr(f->in->file, '/'), *folder = f->mesh_folder;
+    int length = slash && *file != '/' && !(folder && *folder == '/') ? (int)(slash - f->in->file) + 1 : 0;
+    int with_folder = folder && *folder && *file != '/';
+    snprintf(path, ROBOT_PATH, "%.*s%s%s%s", length, f->in->file, with_folder ? folder : "",
+             with_folder ? "/" : "", file);
+}
+
 /* Heights of an hfield from MuJoCo's own format: two 32-bit integers, rows and columns, then 32-bit
  * numbers, the row of the least y first. Returns how many were read. */
 static size_t read_heights(mjcf *f, const robot_node *n, const char *file, int count[2], double **height)
 {
     char path[ROBOT_PATH];
-    const char *slash = strrchr(f->in->file, '/'), *folder = f->mesh_folder;
-    int length = slash && *file != '/' && !(folder && *folder == '/') ? (int)(slash - f->in->file) + 1 : 0;
-    int with_folder = folder && *folder && *file != '/';
-    snprintf(path, sizeof path, "%.*s%s%s%s", length, f->in->file, with_folder ? folder : "",
-             with_folder ? "/" : "", file);
+    path_of(f, file, path);
     FILE *in = fopen(path, "rb");
     int32_t head[2] = {0};
     size_t all = 0, got = 0;
@@ -179,6 +187,33 @@ static size_t read_heights(mjcf *f, const robot_node *n, const char *file, int c
     return got;
 }
 
+/* Grey values of a picture, the row of the largest y first. Returns how many. */
+static size_t read_picture(mjcf *f, const robot_node *n, const char *file, int count[2], double **height)
+{
+    char path[ROBOT_PATH], text[READ_PNG_TEXT];
+    png_picture p;
+    path_of(f, file, path);
+    int rc = png_picture_read(&p, path, text);
+    if (rc != READ_PNG_OK) {
+        robot_fail(f->in, n, "file=\"%.100s\": %.200s", file, text);
+        return 0;
+    }
+    size_t all = (size_t)p.width * p.height;
+    int fits = p.width > 1 && p.height > 1 && p.width <= MOST_LINES && p.height <= MOST_LINES;
+    if (!fits) {
+        robot_fail(f->in, n, "file=\"%.100s\": it has %u x %u pixels, not 2 to %d", file, p.width, p.height,
+                   MOST_LINES);
+    }
+    *height = fits ? robot_take(f->in, all, sizeof **height) : NULL;
+    count[0] = (int)p.height;
+    count[1] = (int)p.width;
+    for (size_t k = 0; *height && k < all; k++) {
+        (*height)[k] = p.pixel[k * p.channels];
+    }
+    png_picture_free(&p);
+    return *height ? all : 0;
+}
+
 /* Adds the terrain of a geom of type hfield: heights scaled to 0 .. 1 times the third size. */
 static int read_terrain(mjcf *f, const robot_node *n)
 {
@@ -195,13 +230,15 @@ static int read_terrain(mjcf *f, const robot_node *n)
     }
     const char *file = robot_text(asset, "file"), *elevation = robot_text(asset, "elevation");
     double size[4], lines[2] = {0}, *from = NULL, low = HUGE_VAL, high = -HUGE_VAL;
-    int count[2] = {0};
+    int count[2] = {0}, picture = 0;
     size_t got = 0;
     if (!robot_values(f->in, asset, "size", 4, size) || !(size[0] > 0 && size[1] > 0 && size[2] > 0)) {
         robot_fail(f->in, asset, "size needs four numbers above 0");
     }
     if (file) {
-        got = read_heights(f, asset, file, count, &from);
+        const char *dot = strrchr(file, '.');
+        picture = dot && strcasecmp(dot, ".png") == 0;
+        got = (picture ? read_picture : read_heights)(f, asset, file, count, &from);
     } else {
         robot_values(f->in, asset, "nrow", 1, &lines[0]);
         robot_values(f->in, asset, "ncol", 1, &lines[1]);
@@ -231,8 +268,8 @@ static int read_terrain(mjcf *f, const robot_node *n)
     double *height =
         tree_add_terrain(t, count[1], count[0], 2 * size[0] / (count[1] - 1), 2 * size[1] / (count[0] - 1));
     for (int row = 0; height && row < count[0]; row++) {
-        /* elevation begins with the row of the largest y */
-        const double *line = from + (size_t)(file ? row : count[0] - 1 - row) * (size_t)count[1];
+        /* elevation and pictures begin with the row of the largest y */
+        const double *line = from + (size_t)(file && !picture ? row : count[0] - 1 - row) * (size_t)count[1];
         for (int column = 0; column < count[1]; column++) {
             height[row * count[1] + column] = high > low ? size[2] * (line[column] - low) / (high - low) : 0;
         }

@@ -61,7 +61,7 @@ static int read_elements(robot_reader *in, robot_node *root)
     robot *out = in->out;
     ds_memory *m = in->m;
     if (root != NULL && strcmp(root->name, "mujoco") == 0) {
-        robot_include(in, root);
+        robot_expand(in, root);
     }
     if (root != NULL && !in->failed) {
         /* A joint element of MJCF or a planar joint needs up to three links. */

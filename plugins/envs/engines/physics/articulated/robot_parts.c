@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NODES = 20000, MOST_DEPTH = 500, MOST_BYTES = 64 << 20 };
+enum { MOST_DEPTH = 500, MOST_BYTES = 64 << 20 };
 
 /* ---- errors ---- */
 
@@ -105,8 +105,8 @@ static void begin_element(void *self, const char *name, const char **attribute)
         b->open->last = node;
     }
     b->open = node;
-    if (++in->nodes > MOST_NODES || ++b->depth > MOST_DEPTH) {
-        robot_fail(in, node, "the file has more than %d elements or %d levels", MOST_NODES, MOST_DEPTH);
+    if (++in->nodes > ROBOT_MOST_NODES || ++b->depth > MOST_DEPTH) {
+        robot_fail(in, node, "the file has more than %d elements or %d levels", ROBOT_MOST_NODES, MOST_DEPTH);
     }
 }
 

@@ -30,7 +30,7 @@ typedef struct robot {
     double step; /* s; 0: not given */
 } robot;
 
-enum { ROBOT_ERROR = 400, ROBOT_PATH = 4096 };
+enum { ROBOT_ERROR = 400, ROBOT_PATH = 4096, ROBOT_MOST_NODES = 20000 };
 
 typedef struct robot_options {
     int free_base;        /* URDF: the root moves freely instead of being fixed to the world */
@@ -129,7 +129,7 @@ int robot_mesh(robot_reader *in, const robot_node *at, const robot_mesh_use *use
  * Format, MuJoCo's XML format. */
 void robot_from_urdf(robot_reader *in, const robot_node *root);
 void robot_from_mjcf(robot_reader *in, const robot_node *root);
-/* Puts the contents of the files that MJCF includes into its tree. */
-void robot_include(robot_reader *in, robot_node *root);
+/* Puts the contents of the files that MJCF includes into its tree, and copies for <replicate>. */
+void robot_expand(robot_reader *in, robot_node *root);
 
 #endif

@@ -283,7 +283,11 @@ static void mistakes(void **state)
         {BODY("<flexcomp/>"), "<flexcomp>: this element is not supported"},
         {WORLD("<body quat='0 0 0 0'/>"), "no length"},
         {WORLD("<body quat='1 0 0 0' euler='0 0 0'/>"), "more than one orientation"},
-        {WORLD("<body mocap='true'/>"), "mocap"},
+        {WORLD("<replicate offset='1 0 0'/>"), "<replicate>: count must be 1 to 2000"},
+        {WORLD("<replicate count='1.5'/>"), "count must be 1 to 2000"},
+        {WORLD("<replicate count='2000'><replicate count='2000'><site/></replicate></replicate>"),
+         "<site>: more than 20000 elements with their copies"},
+        {WORLD("<replicate count='2'><body><joint name='j'/></body></replicate>"), "moves no inertia"},
         {"<mujoco><worldbody><body>" HINGE
          "</body></worldbody><actuator><motor joint='x'/></actuator></mujoco>",
          "joint \"x\" does not exist"},
@@ -376,6 +380,21 @@ static void equivalents(void **state)
                "<geom type='capsule' size='1 0.5' pos='0.5 0 0' euler='0 90 0'/></body>")},
         {BODY("<frame euler='0 0 90' pos='0 1 0'><joint axis='1 0 0' pos='1 0 0'/></frame><geom size='1'/>"),
          BODY("<joint axis='0 1 0' pos='0 2 0'/><geom size='1'/>")},
+        {BODY("<freejoint/><replicate count='3' offset='1 0 0' euler='0 0 90'><geom type='box' size='1 2 3'/>"
+              "</replicate>"),
+         BODY("<freejoint/><geom type='box' size='1 2 3'/><geom type='box' size='1 2 3' pos='1 0 0' euler='0 "
+              "0 "
+              "90'/><geom type='box' size='1 2 3' pos='1 1 0'/>")},
+        {WORLD("<replicate count='2' offset='0 0 1'><replicate count='2' offset='0 1 0'><body><joint/>"
+               "<geom size='0.1' pos='1 0 0'/></body></replicate></replicate>"),
+         WORLD(
+             "<body><joint/><geom size='0.1' pos='1 0 0'/></body><body pos='0 1 0'><joint/><geom size='0.1' "
+             "pos='1 0 0'/></body><body pos='0 0 1'><joint/><geom size='0.1' pos='1 0 0'/></body><body "
+             "pos='0 1 "
+             "1'><joint/><geom size='0.1' pos='1 0 0'/></body>")},
+        {"<mujoco><extension><plugin plugin='p'/></extension><worldbody><body mocap='true' pos='1 0 0'><geom "
+         "size='1'/></body><body><freejoint/><geom size='1'/></body></worldbody></mujoco>",
+         BODY("<freejoint/><geom size='1'/>")},
         {"<mujoco><compiler settotalmass='6'/><worldbody><body><freejoint/><geom "
          "size='1'/></body></worldbody></mujoco>",
          BODY("<freejoint/><geom size='1' mass='6'/>")},
@@ -400,6 +419,23 @@ static void equivalents(void **state)
     for (size_t k = 0; k < COUNT_OF(pairs); k++) {
         same_mass(pairs[k][0], pairs[k][1], 1e-12);
     }
+}
+
+/* Copies have names of their own. */
+static void names_of_copies(void **state)
+{
+    ds_memory room = {0};
+    char error[ROBOT_ERROR];
+    robot r;
+    const char *text =
+        WORLD("<replicate count='10' sep='-'><replicate count='2' sep='_'><body name='b'><joint "
+              "name='j'/><geom size='1'/></body></replicate></replicate>");
+    assert_int_equal(parse(&room, text, &r, error), 0);
+    assert_int_equal(r.tree->nv, 20);
+    assert_int_equal(tree_find_joint(r.tree, "j_0-00"), 0);
+    assert_int_equal(tree_find_joint(r.tree, "j_1-09"), 19);
+    assert_int_equal(tree_find_link(r.tree, "b_1-00"), 1);
+    ds_memory_free(&room);
 }
 
 /* A servo written as a general actuator; a file that is included; one that includes itself. */
@@ -533,11 +569,22 @@ static void terrain(void **state)
 {
     static const double heights[6] = {0.24, 0.32, 0.4, 0, 0.08, 0.16}; /* MuJoCo 4.0.0, from the smallest y */
     const char *const assets[] = {"nrow='2' ncol='3' elevation='0 1 2 3 4 5' size='1 0.5 0.4 0.1'/>",
-                                  "file='field.bin' size='1 0.5 0.4 0.1'/>"};
+                                  "file='field.bin' size='1 0.5 0.4 0.1'/>",
+                                  "file='field.PNG' size='1 0.5 0.4 0.1'/>"};
+    /* 3 x 2 grey pixels: 0, 51, 102; 153, 204, 255 */
+    static const unsigned char picture[] = {
+        137, 80,  78, 71,  13,  10, 26, 10, 0,  0,  0,   13,  73,  72,  68, 82, 0,   0,  0,
+        3,   0,   0,  0,   2,   8,  0,  0,  0,  0,  184, 31,  57,  198, 0,  0,  0,   16, 73,
+        68,  65,  84, 120, 218, 99, 96, 48, 78, 99, 152, 121, 230, 63,  0,  7,  154, 2,  254,
+        7,   179, 80, 87,  0,   0,  0,  0,  73, 69, 78,  68,  174, 66,  96, 130};
     const int32_t head[2] = {2, 3};
     const float values[6] = {3, 4, 5, 0, 1, 2};
     char text[1200], error[ROBOT_ERROR];
-    for (int k = 0; k < 2; k++) {
+    FILE *png = fopen(temporary_path(&folder, "field.PNG"), "wb");
+    assert_non_null(png);
+    assert_true(fwrite(picture, sizeof picture, 1, png) == 1);
+    fclose(png);
+    for (int k = 0; k < 3; k++) {
         ds_memory room = {0};
         robot r;
         FILE *f = fopen(temporary_path(&folder, "field.bin"), "wb");
@@ -568,6 +615,7 @@ static void terrain(void **state)
                {"nrow='2' ncol='2' elevation='1 2 3' size='1 1 1 1'/>", "has 3 numbers, not 4"},
                {"nrow='2' ncol='2' size='1 1 0 1'/>", "four numbers above 0"},
                {"file='none.bin' size='1 1 1 1'/>", "No such file"},
+               {"file='none.png' size='1 1 1 1'/>", "none.png"},
                {"file='m.xml' size='1 1 1 1'/>", "not a height field"}};
     for (size_t k = 0; k < COUNT_OF(bad); k++) {
         ds_memory room = {0};
@@ -585,4 +633,4 @@ static void terrain(void **state)
 }
 
 RUN_TESTS_WITH(open_folder, close_folder, terrain, against_mujoco, attributes, free_base_and_floating_joint,
-               followers, mistakes, equivalents, servos_and_includes, meshes)
+               followers, mistakes, equivalents, names_of_copies, servos_and_includes, meshes)
