@@ -93,6 +93,35 @@ void ds_log(uint32_t level, const char *source, const char *format, ...)
     pthread_mutex_unlock(&lock);
 }
 
+/* FNV-1a */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+void ds_log_once(uint32_t level, const char *text)
+{
+    static uint64_t seen[64];
+    static size_t count;
+    const uint64_t hash = hash_of(text);
+    int again = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++) {
+        again |= seen[i] == hash;
+    }
+    if (!again && count < sizeof seen / sizeof *seen) {
+        seen[count++] = hash;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!again) {
+        ds_log(level, NULL, "%s", text);
+    }
+}
+
 void ds_log_progress(const char *line)
 {
     pthread_mutex_lock(&lock);

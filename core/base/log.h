@@ -15,6 +15,10 @@ void ds_log_set_level(uint32_t level);
 void ds_log(uint32_t level, const char *source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same for a text that several workers send; the first 64 different texts are printed once each,
+ * further ones each time. */
+void ds_log_once(uint32_t level, const char *text);
+
 /* Shows a progress line: on a terminal it replaces the last one, elsewhere it becomes a line at most every 10
  * s. An empty string removes it. Make lines for ds_log_columns(); a longer one ends with a whole word. */
 void ds_log_progress(const char *line);

@@ -102,7 +102,11 @@ static void show_line(ds_childlog *log)
     for (uint32_t level = DS_LOG_DEBUG; level <= DS_LOG_ERROR; level++) {
         size_t len = strlen(prefix[level]);
         if (len > 0 && strncmp(text, prefix[level], len) == 0) {
-            ds_log(level, NULL, "%s", text + len);
+            if (level == DS_LOG_WARNING) {
+                ds_log_once(level, text + len);
+            } else {
+                ds_log(level, NULL, "%s", text + len);
+            }
             return;
         }
     }

@@ -218,7 +218,7 @@ has "gradient agrees with differences in 10 of 10 components" "exact derivatives
 has "stretch [log10 N/m]" "names of materials"
 has "left.velocity.1.z [m/s]" "names of drives"
 good "its picture" scene all.ini
-has "fixed     obstacle_3       capsule" "three obstacles"
+has "fixed     bar              capsule" "three obstacles, by their names"
 sed 's/^velocity = 0 -2 0/velocity = variable -1..1 -3..-1 -1..1/; s/^compare.*/compare = centre/' all.ini > start.ini
 good "a variable start, the centre" eval --env cloth --set env.scene=start.ini --x random:2 --gradient --fd
 has "gradient agrees with differences in 13 of 13 components" "exact derivatives"

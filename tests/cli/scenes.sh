@@ -69,6 +69,11 @@ wrong "$(line ^ground)" "must stay above 0 and below 10" 's/^ground_friction.*/g
 wrong "$(line ^center)" "the body reaches from 0.35 to 1.05 along x" 's/^center.*/center = variable 0.5..0.9 0.05 0.5 start 0.5/'
 wrong "$(line ^center)" "the word 'variable' comes first, then 3 ranges or numbers" 's/^center.*/center = 0.5 0.05 variable 0.4..0.5/'
 wrong "" "no tool moves, and no number is a variable" '/^\[tool/,/^speed/d'
+wrong "$(line ^friction)" "[tool ring] needs the key 'speed': did you mean it by 'sped'?" 's/^friction.*/sped = 0.1/; /^speed/d'
+wrong "$(line '^.tool')" "[tool slab] has the name of [body slab]: choose another one" 's/^\[tool .*/[tool slab]/'
+wrong "$(line '^.tool')" "[tool Ring-1]: a name begins with a small letter" 's/^\[tool .*/[tool Ring-1]/'
+wrong "$(line ^file)" "file = cake.npy: $tmp/cake.npy: No such file or directory; file names are relative to the scene file (\`dshost target SHAPE -o cake.npy\` makes it" \
+    's/^file.*/file = cake.npy/; /^variant/d'
 wrong ":1" "a key before the first section" '1s/.*/gravity = 1/'
 wrong ":1" "a control character" '1s/.*/\x02/'
 
@@ -335,6 +340,40 @@ for point in $(all 2 3 4 5 6); do
     vary shapes 400 3 "$point"
     vary sand 1500 10 "$point"
 done
+
+# ---- warnings ----
+cat > overlap.ini << 'END'
+[material dough]
+youngs_modulus = 30000
+[body left]
+shape = box
+material = dough
+center = 0.5 0.1 0.5
+size = 0.2
+count = 1000
+[body right]
+shape = sphere
+material = dough
+center = 0.6 0.1 0.5
+radius = 0.1
+count = 1000
+[tool ball]
+shape = sphere
+radius = 0.05
+position = 0.5 0.3 0.5
+speed = 0.01
+[loss near]
+term = center
+body = left
+position = 0.5 0.1 0.5
+END
+"$dshost" scene overlap.ini --set env.steps=1 --set env.segments=1 > out 2> err
+[ "$(grep -c 'bodies left and right overlap: [0-9]* of their particles begin inside the other body' err)" -eq 1 ] &&
+    [ "$(grep -c 'sound in material dough passes 1.17 cells' err)" -eq 1 ]
+result $? "each warning is printed once"
+sed 's/^center = 0.6/center = 0.71/; s/^youngs.*/youngs_modulus = 3000/' overlap.ini > apart.ini
+"$dshost" scene apart.ini --set env.steps=1 --set env.segments=1 > out 2> err && [ ! -s err ]
+result $? "bodies side by side do not overlap"
 
 printf '[scene]\ninclude = torus.ini\n[material plasticine]\nyield_stress = 60\n' > more.ini
 cp "$scenes/torus.ini" torus.ini

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILES = 16, ASKED = 64, LONGEST_FILE = 1 << 20 };
 
@@ -521,13 +522,30 @@ bool scene_has(scene_file *f, const scene_section *s, const char *key)
     return ask(f, s, key) != NULL;
 }
 
+/* A key that nobody has asked for and that is almost this one; mistakes are rarely in the first letter. */
+static const entry *misspelt(const scene_section *s, const char *key)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const char *const words[] = {key};
+        if (!s->entries[i].used && s->entries[i].key[0] == key[0] &&
+            ds_nearest(s->entries[i].key, words, 1)) {
+            return &s->entries[i];
+        }
+    }
+    return NULL;
+}
+
 bool scene_needs(scene_file *f, const scene_section *s, const char *key)
 {
     char text[2 * SCENE_NAME + 4];
     if (ask(f, s, key)) {
         return true;
     }
-    if (s) {
+    const entry *typo = s ? misspelt(s, key) : NULL;
+    if (typo) {
+        scene_fail(f, s, typo->key, "%s needs the key '%s': did you mean it by '%s'?", label(s, text), key,
+                   typo->key);
+    } else if (s) {
         scene_fail(f, s, NULL, "%s needs the key '%s'", label(s, text), key);
     }
     return false;
@@ -966,6 +984,52 @@ const char *scene_path(scene_file *f, const scene_section *s, const char *key)
         return "";
     }
     return e->resolved;
+}
+
+const char *scene_existing(scene_file *f, const scene_section *s, const char *key)
+{
+    const char *path = scene_path(f, s, key), *given = scene_text(f, s, key, "");
+    if (given[0] && access(path, R_OK) != 0) {
+        scene_fail(f, s, key, "%s = %.60s: %.200s: %s%s", key, given, path, strerror(errno),
+                   given[0] == '/' ? "" : "; file names are relative to the scene file");
+    }
+    return path;
+}
+
+static bool among(const char *word, const char *const *words)
+{
+    for (; *words; words++) {
+        if (strcmp(word, *words) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void scene_names(scene_file *f, const char *const *kinds, const char *const *reserved, bool unnamed)
+{
+    char text[2 * SCENE_NAME + 4], other[2 * SCENE_NAME + 4];
+    for (size_t i = 0; i < f->count && !f->failed; i++) {
+        const scene_section *s = f->sections[i];
+        if (!among(s->kind, kinds) || (unnamed && s->name[0] == '\0')) {
+            continue;
+        }
+        if (!(s->name[0] >= 'a' && s->name[0] <= 'z') ||
+            s->name[strspn(s->name, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0') {
+            scene_fail(f, s, NULL,
+                       "%s: a name begins with a small letter and has small letters, digits and _ only",
+                       label(s, text));
+        } else if (among(s->name, reserved)) {
+            scene_fail(f, s, NULL, "%s: this name is taken by what is drawn; choose another one",
+                       label(s, text));
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (among(f->sections[k]->kind, kinds) && strcmp(f->sections[k]->name, s->name) == 0) {
+                scene_fail(f, s, NULL, "%s has the name of %s: choose another one", label(s, text),
+                           label(f->sections[k], other));
+            }
+        }
+    }
 }
 
 void scene_kinds(scene_file *f, const char *const *kinds)

@@ -98,6 +98,13 @@ bool scene_needs(scene_file *f, const scene_section *s, const char *key);
 /* A path of the file as the file means it: relative to the file that holds the key. "" where the key is
  * missing. */
 const char *scene_path(scene_file *f, const scene_section *s, const char *key);
+/* The same of a file that must exist. */
+const char *scene_existing(scene_file *f, const scene_section *s, const char *key);
+
+/* Sections of these kinds (NULL-terminated) name what is drawn: refuses names that are not
+ * [a-z][a-z0-9_]*, that two of them have, or that are `reserved` (NULL-terminated). unnamed: they may
+ * have no name. */
+void scene_names(scene_file *f, const char *const *kinds, const char *const *reserved, bool unnamed);
 
 /* Refuses sections of other kinds than these (NULL-terminated), with the nearest one. */
 void scene_kinds(scene_file *f, const char *const *kinds);

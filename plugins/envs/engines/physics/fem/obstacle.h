@@ -38,6 +38,7 @@ typedef struct fem_obstacle {
     const double *point;
     const uint32_t *index;
     size_t points, indices;
+    const char *name; /* in drawings; NULL: by its number */
 } fem_obstacle;
 
 /* Derivatives by the constants of an obstacle, or their change. */

@@ -536,8 +536,12 @@ static void add_body(const soft *s, ds_scene_kit *k, int b)
     const size_t n = s->model.particles;
     const int mesh = s->mesh.triangles > 0;
     const uint64_t at =
-        ds_scene_kit_body(k, b == BODY ? "body" : "target", mesh ? DS_BODY_MESH : DS_BODY_POINTS,
-                          b == BODY ? DS_ROLE_MATERIAL : DS_ROLE_TARGET, n, (double[4]){s->radius, 0, 0, 0});
+        ds_scene_kit_body(k,
+                          b == TARGET       ? "target"
+                          : s->name != NULL ? s->name
+                                            : "body",
+                          mesh ? DS_BODY_MESH : DS_BODY_POINTS, b == BODY ? DS_ROLE_MATERIAL : DS_ROLE_TARGET,
+                          n, (double[4]){s->radius, 0, 0, 0});
     k->body[at].index = mesh ? s->mesh.triangle : NULL;
     k->body[at].index_count = 3 * s->mesh.triangles;
 }

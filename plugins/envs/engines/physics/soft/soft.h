@@ -42,6 +42,7 @@ struct soft {
     uint64_t shown_each;    /* steps between frames of the scene */
     fem_mesh mesh;          /* drawn triangles; points are the particles of the model */
     double color[3];        /* colour of all triangles */
+    const char *name;       /* of the body in drawings; NULL: "body" */
     double radius;          /* m; without triangles, particles are drawn as discs of this radius */
     soft_driven driven;     /* what unknown.control drives, if it is not NULL */
     body_loads drive, push; /* velocities of fixed particles, forces */

@@ -10,6 +10,7 @@
 
 static const char *const kinds[] = {"scene",  "grid",    "material", "body",   "tool",
                                     "target", "actions", "loss",     "camera", NULL};
+static const char *const drawn[] = {"body", "tool", NULL}, *const reserved[] = {"target", NULL};
 static const char *const motion_names[] = {"pieces", "lines", "spline", NULL};
 static const char *const control_names[] = {"displacement", "velocity", NULL};
 static const char *const loss_names[] = {"segment_sum", "step_sum", "final", "image", NULL};
@@ -146,6 +147,7 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
     }
     setup->file = file;
     scene_kinds(file, kinds);
+    scene_names(file, drawn, reserved, false);
     scene_variables(file, can_vary);
     read_general(&r);
     for (const scene_section *s = NULL; (s = scene_next(file, s, "material"));) {
@@ -159,7 +161,7 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
         scene_fail(file, NULL, NULL, "nothing can be optimized: no tool moves, and no number is a variable");
     }
     if (!scene_failed(file)) {
-        mpm_setup_check_tools(&r);
+        mpm_setup_check_places(&r);
         check_steps(&r);
     }
     if (!scene_failed(file)) {
@@ -169,6 +171,7 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
         mpm_setup_targets(&r);
     }
     if (!scene_failed(file)) {
+        scene_existing(file, scene_find(file, "loss", ""), "images");
         scene_params_open(&setup->cameras, file, host, mpm_image_params, camera_keys, &setup->memory);
     }
     scene_done(file);

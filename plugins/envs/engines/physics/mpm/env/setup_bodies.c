@@ -153,7 +153,10 @@ static void read_ply_points(mpm_setup_reader *r, const scene_section *s, double 
 static void read_points(mpm_setup_reader *r, const scene_section *s, mpm_body *body)
 {
     const double scale = mpm_setup_scale(r, s);
-    if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
+    if (scene_needs(r->f, s, "file")) {
+        scene_existing(r->f, s, "file");
+    }
+    if (scene_failed(r->f)) {
         return;
     }
     if (mpm_setup_ends_with(scene_text(r->f, s, "file", ""), ".npy")) {
@@ -317,11 +320,10 @@ static void check_inside(mpm_setup_reader *r, const scene_section *s, const mpm_
     for (int d = 0; d < 3 && !scene_failed(r->f); d++) {
         const double low = lower[d], high = upper[d];
         if (!(low >= 0.0) || !(high <= r->size[d])) {
-            scene_fail(
-                r->f, s, "center",
-                "the body reaches from %.4g to %.4g along %c, the grid from 0 to %.4g: move it or make "
-                "it smaller",
-                low, high, "xyz"[d], r -> size[d]);
+            scene_fail(r->f, s, "center",
+                       "the %s reaches from %.4g to %.4g along %c, the grid from 0 to %.4g: move it or make "
+                       "it smaller",
+                       scene == &task->scene ? "body" : "target", low, high, "xyz"[d], r -> size[d]);
         }
     }
 }

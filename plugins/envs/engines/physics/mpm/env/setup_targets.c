@@ -5,6 +5,7 @@
 #include "engines/physics/mpm/env/setup_bodies.h"
 #include "engines/physics/mpm/env/setup_tools.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +48,14 @@ static void read_target_file(mpm_setup_reader *r, const scene_section *s)
     const char *given = scene_text(r->f, s, "file", ""), *path = scene_path(r->f, s, "file");
     char relative[SCENE_LINE + 8], found[4096];
     if (mpm_setup_ends_with(given, ".npy")) {
+        if (access(path, R_OK) != 0) {
+            scene_fail(r->f, s, "file",
+                       "file = %.60s: %.200s: %s; file names are relative to the scene file (`dshost target "
+                       "SHAPE -o "
+                       "%.60s` makes it from a mesh, points or a run)",
+                       given, path, strerror(errno), given);
+            return;
+        }
         read_density(r, s, path);
         return;
     }
@@ -58,8 +67,11 @@ static void read_target_file(mpm_setup_reader *r, const scene_section *s)
     if (access(path, R_OK) != 0) {
         snprintf(relative, sizeof relative, "data/%.190s", given);
         if (r->host->resource(r->host, relative, found, sizeof found, NULL) != DS_OK) {
-            scene_fail(r->f, s, "file", "%.200s cannot be read, and is not among the data of the plugins",
-                       path);
+            scene_fail(
+                r->f, s, "file",
+                "%.200s cannot be read, and is not among the data of the plugins: file names are relative to "
+                "the scene file",
+                path);
             return;
         }
         char *copy = ds_memory_take(&r->setup->memory, strlen(found) + 1, 1);

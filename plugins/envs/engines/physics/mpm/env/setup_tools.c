@@ -185,39 +185,100 @@ void mpm_setup_tool(mpm_setup_reader *r, const scene_section *s)
     }
 }
 
-/* Refuses a tool that begins deep inside a body, which would throw the body apart; key `inside` allows it.
- * Looks at some of the particles. */
-void mpm_setup_check_tools(mpm_setup_reader *r)
+/* A tool that begins deep inside a body would throw the body apart; key `inside` allows it. */
+static void check_tools(mpm_setup_reader *r, const mpm_domain *domain, const mpm_particle *particles,
+                        const uint32_t *first)
 {
-    enum { LOOKED_AT = 20000 };
     const mpm_task *task = &r->setup->task;
     const mpm_scene *scene = &task->scene;
-    const mpm_domain domain = task->domain ? *task->domain : mpm_domain_make(MPM_PRESET_FULL);
-    const uint32_t all = mpm_particle_count(scene, &domain, 0), total = all < LOOKED_AT ? all : LOOKED_AT;
-    const uint32_t count = mpm_particle_count(scene, &domain, total); /* a lattice has its own number */
-    mpm_particle *particles = calloc((size_t)count + 1, sizeof *particles);
-    if (!particles) {
-        r->setup->memory.failed = true;
-        return;
-    }
-    mpm_particles_make(scene, &domain, total, 0, particles);
     uint32_t t = 0;
     for (const scene_section *s = NULL; !scene_failed(r->f) && (s = scene_next(r->f, s, "tool")); t++) {
         const mpm_tool *tool = &scene->tools[t];
         const bool allowed = scene_choice(r->f, s, "inside", inside_names, 0) == 1;
-        for (uint32_t b = 0, p = 0; b < scene->n_bodies; b++) {
-            const uint32_t end = p + mpm_body_count(scene, &domain, total, b);
+        for (uint32_t b = 0; b < scene->n_bodies; b++) {
             double deepest = 0.0;
-            for (; p < end; p++) {
+            for (uint32_t p = first[b]; p < first[b + 1]; p++) {
                 deepest = fmin(deepest, mpm_tool_distance(tool, &tool->start, particles[p].x));
             }
-            if (deepest < -domain.dx && !allowed && !scene_failed(r->f)) {
+            if (deepest < -domain->dx && !allowed && !scene_failed(r->f)) {
                 scene_fail(r->f, s, "position",
                            "tool %.47s begins %.3g m inside body %.47s: move one of them, or allow it by "
                            "inside = yes",
                            scene_name(s), -deepest, task->body_names[b]);
             }
         }
+    }
+}
+
+/* The shape of a body as that of a tool; false for points. */
+static bool solid_of(const mpm_body *body, mpm_tool *out)
+{
+    static const uint32_t shape_of[] = {
+        [MPM_BODY_BOX] = MPM_BOX,           [MPM_BODY_SPHERE] = MPM_SPHERE,   [MPM_BODY_LATTICE] = MPM_BOX,
+        [MPM_BODY_CYLINDER] = MPM_CYLINDER, [MPM_BODY_CAPSULE] = MPM_CAPSULE, [MPM_BODY_TORUS] = MPM_TORUS};
+    if (body->shape >= sizeof shape_of / sizeof *shape_of) {
+        return false;
+    }
+    *out = (mpm_tool){.shape = shape_of[body->shape]};
+    const bool box = out->shape == MPM_BOX;
+    for (int d = 0; d < 3; d++) {
+        out->size[d] = body->size[d] * (box || (out->shape == MPM_CYLINDER && d == 1) ? 0.5 : 1.0);
+        out->start.position[d] = body->center[d];
+    }
+    memcpy(out->start.rotation, body->rotation, sizeof body->rotation);
+    return true;
+}
+
+/* Two bodies in one place have twice the mass there, and press each other apart. */
+static void check_overlap(const mpm_setup_reader *r, const mpm_particle *particles, const uint32_t *first,
+                          double share)
+{
+    const mpm_task *task = &r->setup->task;
+    for (uint32_t b = 0; b < task->scene.n_bodies; b++) {
+        for (uint32_t other = 0; other < b; other++) {
+            const mpm_body *bodies = task->scene.bodies;
+            const bool carved = bodies[b].carved == 1 + other || bodies[other].carved == 1 + b;
+            uint32_t inside = 0;
+            for (int side = 0; side < 2 && !carved; side++) {
+                const uint32_t of = side ? b : other, in = side ? other : b;
+                mpm_tool solid;
+                for (uint32_t p = first[of]; solid_of(&bodies[in], &solid) && p < first[of + 1]; p++) {
+                    inside += mpm_tool_distance(&solid, &solid.start, particles[p].x) < -1e-6;
+                }
+            }
+            if (inside > 0) {
+                ds_host_say(
+                    r->host, DS_LOG_WARNING,
+                    "bodies %s and %s overlap: %s%.0f of their particles begin inside the other body: move "
+                    "one of them or make it smaller",
+                    task->body_names[other], task->body_names[b], share < 1.0 ? "about " : "",
+                    inside / share);
+            }
+        }
+    }
+}
+
+void mpm_setup_check_places(mpm_setup_reader *r)
+{
+    enum { LOOKED_AT = 20000 };
+    const mpm_scene *scene = &r->setup->task.scene;
+    const mpm_domain domain =
+        r->setup->task.domain ? *r->setup->task.domain : mpm_domain_make(MPM_PRESET_FULL);
+    const uint32_t all = mpm_particle_count(scene, &domain, 0), total = all < LOOKED_AT ? all : LOOKED_AT;
+    const uint32_t count = mpm_particle_count(scene, &domain, total); /* a lattice has its own number */
+    mpm_particle *particles = calloc((size_t)count + 1, sizeof *particles);
+    uint32_t first[MPM_MAX_BODIES + 1] = {0};
+    if (!particles) {
+        r->setup->memory.failed = true;
+        return;
+    }
+    mpm_particles_make(scene, &domain, total, 0, particles);
+    for (uint32_t b = 0; b < scene->n_bodies; b++) {
+        first[b + 1] = first[b] + mpm_body_count(scene, &domain, total, b);
+    }
+    check_tools(r, &domain, particles, first);
+    if (!scene_failed(r->f)) {
+        check_overlap(r, particles, first, (double)count / all);
     }
     free(particles);
 }

@@ -15,9 +15,9 @@ void mpm_setup_tool(mpm_setup_reader *r, const scene_section *s);
 /* Reads the sizes of a tool, or of a region, whose shape is known. of: the number of the tool, or
  * MPM_NOT_A_TOOL. */
 void mpm_setup_tool_size(mpm_setup_reader *r, const scene_section *s, uint32_t of, mpm_tool *tool);
-/* Refuses a tool that begins deep inside a body, which would throw the body apart; key `inside` allows
- * it. Looks at some of the particles. */
-void mpm_setup_check_tools(mpm_setup_reader *r);
+/* Refuses tools that begin deep inside a body, and warns of bodies that overlap. Looks at some of the
+ * particles. */
+void mpm_setup_check_places(mpm_setup_reader *r);
 /* The number of the tool with a name; n_tools if there is none. */
 uint32_t mpm_setup_tool_number(const mpm_task *task, const char *name);
 

@@ -110,10 +110,11 @@ bool mpm_setup_surface(mpm_setup_reader *r, const scene_section *s, surface *out
 {
     char error[SURFACE_ERROR];
     const double scale = mpm_setup_scale(r, s);
-    if (!scene_needs(r->f, s, "file") || scene_failed(r->f)) {
+    const char *path = scene_needs(r->f, s, "file") ? scene_existing(r->f, s, "file") : "";
+    if (scene_failed(r->f)) {
         return false;
     }
-    if (surface_read(out, scene_path(r->f, s, "file"), scale, error) != 0) {
+    if (surface_read(out, path, scale, error) != 0) {
         scene_fail(r->f, s, "file", "%s", error);
         return false;
     }

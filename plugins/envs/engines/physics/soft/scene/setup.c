@@ -25,6 +25,8 @@ static const char can_vary[] =
 static const char *const frictions[] = {"box", "isotropic", "coulomb", NULL};
 static const char *const moves[] = {"x", "y", "z", "xy", "xz", "yz", "xyz", NULL};
 static const char *const compared[] = {"image", "points", "centre", NULL};
+static const char *const drawn[] = {"body", "cloth", "obstacle", NULL}, *const reserved[] = {"body", "target",
+                                                                                             "springs", NULL};
 static const char *const obstacle_shapes[] = {"sphere", "box", "capsule", "mesh", NULL};
 
 static const char cure[] = "raise substeps, or lower stiffness or damping";
@@ -167,6 +169,14 @@ static void read_obstacle_size(setup_reader *r, const scene_section *s, fem_obst
     }
 }
 
+/* The name of a section, which may outlive the file. */
+static const char *kept_name(setup_reader *r, const scene_section *s)
+{
+    const size_t bytes = strlen(scene_name(s)) + 1;
+    char *name = bytes > 1 ? ds_memory_take(&r->setup->memory, bytes, 1) : NULL;
+    return name != NULL ? memcpy(name, scene_name(s), bytes) : NULL;
+}
+
 /* Shape and place of the next obstacle; returns 0 where they are missing. */
 static int read_obstacle_shape(setup_reader *r, const scene_section *s, fem_obstacle *out)
 {
@@ -179,6 +189,7 @@ static int read_obstacle_shape(setup_reader *r, const scene_section *s, fem_obst
     if (!scene_needs(r->f, s, "shape") || !scene_needs(r->f, s, "position")) {
         return 0;
     }
+    o.name = kept_name(r, s);
     o.shape = shape_of[scene_choice(r->f, s, "shape", obstacle_shapes, 0)];
     setup_numbers(r, s, "position", "m", OF_OBSTACLE(position, 1), -setup_most_size, setup_most_size,
                   o.position);
@@ -693,6 +704,7 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
     }
     setup->file = file;
     scene_kinds(file, kinds);
+    scene_names(file, drawn, reserved, true);
     scene_variables(file, can_vary);
     ds_status status = scene_params_open(&setup->params, file, host, settings, keys, &setup->memory);
     if (status != DS_OK || scene_failed(file)) {
@@ -710,6 +722,10 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
     setup->task.cure = cure;
     s->unknown.seed = choices->seed;
     read_scene(&r);
+    if (r.n_bodies == 1) {
+        const scene_section *of = scene_next(file, NULL, "body");
+        s->name = kept_name(&r, of != NULL ? of : scene_next(file, NULL, "cloth"));
+    }
     for (size_t i = 0; i < r.n_bodies; i++) {
         fem_mesh_free(&r.bodies[i].file);
     }
