@@ -765,6 +765,10 @@ static void mistakes(void **state)
     refuses(TASK LIMITS LOSS "[variables]\nmass.nose = 1 2\n", "no such body");
     refuses(TASK LIMITS LOSS "[variables]\nmass.pole = 0 2 log\n", "above 0");
     refuses(TASK LIMITS LOSS "[variables]\ncolour = 1 2\n", "use mass.BODY");
+    refuses(TASK LIMITS LOSS "[variables]\nmass.pole = 1 2\nmass.pole = 1 2\n",
+            "[variables] mass.pole is set twice");
+    refuses(TASK "sliding = fast\n" LOSS, "use one of root, tanh");
+    refuses(TASK "duration = -1\n" LOSS, "duration must be above 0");
 }
 
 RUN_TESTS_WITH(open_folder, close_folder, every_derivative, derivatives_of_followers, derivatives_at_rest,

@@ -61,6 +61,9 @@ static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[
     int link = tree_add_link(t, parent, kinds[k]);
     tree_link *l = &t->link[link];
     mjcf_name(f, n, l->joint);
+    if (l->joint[0] && tree_find_joint(t, l->joint) != link) {
+        robot_fail(f->in, n, "another joint has this name");
+    }
     if (kinds[k] == TREE_FREE) {
         double q[4];
         memcpy(t->start + l->q, at, 3 * sizeof *at);
@@ -182,6 +185,9 @@ static void read_body(mjcf *f, const robot_node *body, int parent, int world, co
             memcpy(t->link[link].offset, at, sizeof at);
         }
         mjcf_name(f, body, t->link[link].name);
+        if (t->link[link].name[0] && tree_find_link(t, t->link[link].name) != link) {
+            robot_fail(f->in, body, "another body has this name");
+        }
     }
     for (const robot_node *n = mjcf_element_after(body, NULL); n; n = mjcf_element_after(body, n)) {
         inertial = inertial || strcmp(n->name, "inertial") == 0;

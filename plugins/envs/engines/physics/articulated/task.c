@@ -785,7 +785,7 @@ static void read_variable(reader *in, entry *e)
         task_fail(in, "more than %d variables", TASK_MOST);
         return;
     }
-    e->used = 1;
+    text_of(in, "variables", e->name); /* once */
     *x = (task_variable){.number = -1, .q = -1, .v = -1};
     copy_name(in, e->name, x->name);
     for (int i = 0; i < 4 && !dot; i++) {
