@@ -248,6 +248,7 @@ static void read_compiler(mjcf *f, const robot_node *n)
     text = robot_text(n, "meshdir") ? robot_text(n, "meshdir") : robot_text(n, "assetdir");
     f->mesh_folder = text ? text : f->mesh_folder;
     robot_values(f->in, n, "settotalmass", 1, &f->total);
+    robot_values(f->in, n, "inertiagrouprange", 2, f->groups);
     robot_values(f->in, n, "boundmass", 1, &f->least_mass);
     robot_values(f->in, n, "boundinertia", 1, &f->least_inertia);
     if (mjcf_choice(f, n, "balanceinertia", 0) || mjcf_choice(f, n, "fitaabb", 0)) {
@@ -329,6 +330,7 @@ void robot_from_mjcf(robot_reader *in, const robot_node *root)
               .sequence = "xyz",
               .auto_limits = 1,
               .from_geoms = 2,
+              .groups = {0, 5},
               .total = -1};
     const double origin[3] = {0};
     for (const robot_node *n = root->first; n && !in->failed; n = n->next) {

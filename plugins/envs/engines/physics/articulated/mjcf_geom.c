@@ -291,7 +291,8 @@ void mjcf_geom(mjcf *f, const robot_node *n, int link, const double joint[3], ro
                  {"cylinder", TREE_CYLINDER, 2}, {"plane", TREE_PLANE, 0},     {"mesh", TREE_MESH, 0},
                  {"ellipsoid", TREE_MESH, 3},    {"hfield", TREE_TERRAIN, 0}};
     const char *type = mjcf_value(f, n, "type"), *mesh = mjcf_value(f, n, "mesh");
-    double mass = -1, density = 1000, half = 0, size[3] = {0};
+    double mass = -1, density = 1000, half = 0, size[3] = {0}, group = 0;
+    robot_mass none = {0};
     size_t k = 0;
     type = type ? type : "sphere";
     while (k < sizeof types / sizeof *types && strcmp(types[k].name, type) != 0) {
@@ -303,6 +304,11 @@ void mjcf_geom(mjcf *f, const robot_node *n, int link, const double joint[3], ro
     }
     if (mesh && strcmp(type, "mesh") != 0) {
         robot_fail(f->in, n, "a geom of type %s that is fitted to a mesh is not supported", type);
+    }
+    mjcf_numbers(f, n, "group", 1, 1, &group);
+    if (group < f->groups[0] || group > f->groups[1]) {
+        f->need_mass = 0;
+        sum = &none;
     }
     tree_shape s = {.form = types[k].form};
     mjcf_frame(f, n, s.at, s.rotation);

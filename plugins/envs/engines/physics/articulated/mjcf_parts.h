@@ -13,8 +13,9 @@ typedef struct mjcf {
     char sequence[4];
     const char *mesh_folder;
     int auto_limits;
-    int from_geoms; /* masses: 0 = given ones, 1 = of the geoms, 2 = of the geoms where none is given */
-    int need_mass;  /* of the geoms of the present body */
+    int from_geoms;   /* masses: 0 = given ones, 1 = of the geoms, 2 = of the geoms where none is given */
+    int need_mass;    /* of the geoms of the present body */
+    double groups[2]; /* of geoms that have mass: the first and the last one */
     int no_contact;
     double total, least_mass, least_inertia; /* total: -1, or the mass of all bodies */
 } mjcf;

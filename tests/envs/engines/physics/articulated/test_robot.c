@@ -398,6 +398,9 @@ static void equivalents(void **state)
         {"<mujoco><extension><plugin plugin='p'/></extension><worldbody><body mocap='true' pos='1 0 0'><geom "
          "size='1'/></body><body><freejoint/><geom size='1'/></body></worldbody></mujoco>",
          BODY("<freejoint/><geom size='1'/>")},
+        {"<mujoco><compiler inertiagrouprange='4 5'/><worldbody><body><freejoint/><geom size='1'/><geom "
+         "size='2' group='3'/><geom size='3' group='4'/></body></worldbody></mujoco>",
+         BODY("<freejoint/><geom size='3'/>")},
         {"<mujoco><compiler settotalmass='6'/><worldbody><body><freejoint/><geom "
          "size='1'/></body></worldbody></mujoco>",
          BODY("<freejoint/><geom size='1' mass='6'/>")},
