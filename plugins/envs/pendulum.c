@@ -634,7 +634,7 @@ static const ds_env_table env = {.size = sizeof(pendulum),
                                  .answer = answer_of_pendulum};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("pendulum", "3"),
+    BUNDLED_DESC("pendulum", "4"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Swing-up of a pendulum by a weak torque.",
     .description =

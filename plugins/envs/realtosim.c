@@ -7,7 +7,7 @@ static const ds_env_table env = {LIFT_ENV_TABLE, .size = sizeof(lift_env), .rele
                                  .read = lift_env_read, .hook_points = lift_env_hooks};
 
 static const ds_desc desc = {
-    DS_ENV_KIT_DESC("realtosim", "3", "Apache-2.0", lift_env_params),
+    DS_ENV_KIT_DESC("realtosim", "4", "Apache-2.0", lift_env_params),
     .flags = DS_ENV_GRADIENT,
     .summary = "Find size, mass, friction and stiffness of a cloth from a recording of a lift.",
     .description =

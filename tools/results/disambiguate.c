@@ -49,8 +49,9 @@ static const char *value_of(const ds_result *r, int section, const char *key, ch
 
 /* Versions of bundled environments with bit-identical results as long as a setting has this value. Evidence:
  * the commits that raised the versions ("hybrid: outputs without hidden layers are identity ...": changes
- * only some network wirings; "realtosim: what is held out ...": identical with held_out = 0), and repeated
- * runs (docs/experiments.md). VERSIONING.md lists them. */
+ * only some network wirings; "networks: ... have hook points": identical without networks; "realtosim: what
+ * is held out ...": identical with held_out = 0), and repeated runs (docs/experiments.md). VERSIONING.md
+ * lists them. */
 static const struct {
     const char *ids, *from, *to, *key, *value;
 } compatible[] = {
@@ -60,6 +61,12 @@ static const struct {
     {" assembly chopsticks move pinch rollingpin rope table torus triplemove writer ", "0.2.0", "0.2.1",
      "residual", ""},
     {" realtosim ", "2", "3", "held_out", "0"},
+    {" friction lqr planar_hand push push_far roomba spring_wall tennis smoke beam cloth_velocity jellyfish "
+     "soft_ball spring_cage ",
+     "1", "2", "residual", ""},
+    {" cloth_throw gear walker ", "2", "3", "residual", ""},
+    {" pendulum realtosim ", "3", "4", "residual", ""},
+    {" fluid ", "0.2.0", "0.2.1", "residual", ""},
 };
 enum { COMPATIBLE = sizeof compatible / sizeof *compatible };
 
@@ -89,47 +96,49 @@ static int has_setting(const ds_result *r, const char *key, const char *value)
            strcmp(s->value, value) == 0;
 }
 
-/* The entry for a pair of versions, or COMPATIBLE. */
-static size_t find_compatible(const bunch *b, const ds_result *x, const ds_result *y)
+/* The first entry of a chain that leads from version v to w for both runs, or COMPATIBLE. */
+static size_t find_link(const char *id, const ds_result *x, const ds_result *y, const char *v, const char *w)
 {
-    char id[64];
-    const char *v = x->env_version != NULL ? x->env_version : "",
-               *w = y->env_version != NULL ? y->env_version : "";
-    plugin_of(b, id);
     for (size_t k = 0; k < COMPATIBLE; k++) {
-        const int either = (strcmp(v, compatible[k].from) == 0 && strcmp(w, compatible[k].to) == 0) ||
-                           (strcmp(w, compatible[k].from) == 0 && strcmp(v, compatible[k].to) == 0);
-        if (either && strstr(compatible[k].ids, id) != NULL &&
+        if (strcmp(v, compatible[k].from) == 0 && strstr(compatible[k].ids, id) != NULL &&
             has_setting(x, compatible[k].key, compatible[k].value) &&
-            has_setting(y, compatible[k].key, compatible[k].value)) {
+            has_setting(y, compatible[k].key, compatible[k].value) &&
+            (strcmp(w, compatible[k].to) == 0 || find_link(id, x, y, compatible[k].to, w) < COMPATIBLE)) {
             return k;
         }
     }
     return COMPATIBLE;
 }
 
-static int same_value(const bunch *b, size_t i, size_t j, const char *key)
+/* The same for two runs, the older version first. id is that of plugin_of(). */
+static size_t find_compatible(const char *id, const ds_result **x, const ds_result **y)
 {
-    char one[32], other[32];
-    return strcmp(value_of(b->run[i], b->section, key, one), value_of(b->run[j], b->section, key, other)) ==
-               0 ||
-           (key == version && b->section == DS_SECTION_ENV &&
-            find_compatible(b, b->run[i], b->run[j]) < COMPATIBLE);
+    const char *v = (*x)->env_version != NULL ? (*x)->env_version : "",
+               *w = (*y)->env_version != NULL ? (*y)->env_version : "";
+    const size_t k = find_link(id, *x, *y, v, w);
+    if (k < COMPATIBLE) {
+        return k;
+    }
+    const ds_result *const later = *x;
+    *x = *y;
+    *y = later;
+    return find_link(id, *x, *y, w, v);
 }
 
-/* Reports which versions are treated as one, and why. */
-static void tell_compatible(const bunch *b)
+/* May a setting be missing in one of two versions that compute the same? It belongs to the key that decides:
+ * "residual_limit" means nothing where residual is empty. */
+static int may_be_missing(const bunch *b, const ds_result *x, const ds_result *y, const char *key)
 {
-    for (size_t i = 1; b->section == DS_SECTION_ENV && !b->any_version && i < b->count; i++) {
-        const size_t k = b->class[i] == b->class[0] ? find_compatible(b, b->run[0], b->run[i]) : COMPATIBLE;
-        if (k < COMPATIBLE) {
-            ds_log(DS_LOG_INFO, NULL,
-                   "%s: versions %s and %s are treated as one: they compute the same where %s is %s",
-                   b->run[0]->env, compatible[k].from, compatible[k].to, compatible[k].key,
-                   compatible[k].value[0] != '\0' ? compatible[k].value : "empty");
-            return;
+    char id[64];
+    plugin_of(b, id);
+    for (size_t k = find_compatible(id, &x, &y); k < COMPATIBLE;
+         k = find_link(id, x, y, compatible[k].to, y->env_version)) {
+        const size_t n = strlen(compatible[k].key);
+        if (strncmp(key, compatible[k].key, n) == 0 && (key[n] == '_' || key[n] == '\0')) {
+            return 1;
         }
     }
+    return 0;
 }
 
 static const char *setting_of(const ds_result *r, int section, const char *key)
@@ -137,6 +146,45 @@ static const char *setting_of(const ds_result *r, int section, const char *key)
     const ds_setting *s =
         key == version || key == variables ? NULL : ds_settings_find(&r->settings, section, key);
     return s != NULL ? s->value : NULL;
+}
+
+static int same_value(const bunch *b, size_t i, size_t j, const char *key)
+{
+    char one[32], other[32], id[64];
+    const ds_result *x = b->run[i], *y = b->run[j];
+    if (strcmp(value_of(x, b->section, key, one), value_of(y, b->section, key, other)) == 0) {
+        return 1;
+    }
+    if (b->section != DS_SECTION_ENV || key == variables) {
+        return 0;
+    }
+    if (key != version) {
+        return (setting_of(x, b->section, key) == NULL) != (setting_of(y, b->section, key) == NULL) &&
+               may_be_missing(b, x, y, key);
+    }
+    plugin_of(b, id);
+    return find_compatible(id, &x, &y) < COMPATIBLE;
+}
+
+/* Reports which versions are treated as one, and why. */
+static void tell_compatible(const bunch *b)
+{
+    char id[64];
+    plugin_of(b, id);
+    for (size_t i = 1; b->section == DS_SECTION_ENV && !b->any_version && i < b->count; i++) {
+        const ds_result *x = b->run[0], *y = b->run[i];
+        size_t k = b->class[i] == b->class[0] ? find_compatible(id, &x, &y) : COMPATIBLE;
+        const int found = k < COMPATIBLE;
+        for (; k < COMPATIBLE; k = find_link(id, x, y, compatible[k].to, y->env_version)) {
+            ds_log(DS_LOG_INFO, NULL,
+                   "%s: versions %s and %s are treated as one: they compute the same where %s is %s",
+                   b->run[0]->env, compatible[k].from, compatible[k].to, compatible[k].key,
+                   compatible[k].value[0] != '\0' ? compatible[k].value : "empty");
+        }
+        if (found) {
+            return;
+        }
+    }
 }
 
 /* Does the parameter exist in only one of the versions, with one value there? */

@@ -83,7 +83,7 @@ static const ds_env_table env = {.size = sizeof(soft),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("beam", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("beam", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "What is a sagging beam made of? From images (gradSim, Lame parameters).",
     .description =
         "A beam of 400 tetrahedra (stable neo-Hookean), 2 m x 0.2 m x 0.2 m, held at both ends, falls from "

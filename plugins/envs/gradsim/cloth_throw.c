@@ -123,7 +123,7 @@ static const ds_env_table env = {.size = sizeof(throw),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("cloth_throw", "2"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("cloth_throw", "3"), .flags = DS_ENV_GRADIENT,
     .summary = "Throw a cloth to a target in the air (gradSim, control-cloth).",
     .description =
         "A cloth of 20 x 20 cells (neo-Hookean membrane, bending, lift and drag) flies for 1.5 s. The "

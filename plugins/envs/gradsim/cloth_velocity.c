@@ -167,7 +167,7 @@ static const ds_env_table env = {.size = sizeof(soft),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("cloth_velocity", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("cloth_velocity", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "How fast did the particles of a cloth start? From images (gradSim).",
     .description =
         "A cloth of 20 x 10 cells (neo-Hookean membrane, bending) hangs between two anchors on springs, a "

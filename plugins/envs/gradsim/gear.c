@@ -109,7 +109,7 @@ static const ds_env_table env = {.size = sizeof(gear),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("gear", "2"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("gear", "3"), .flags = DS_ENV_GRADIENT,
     .summary = "Move a soft wheel to a target by contracting its parts in turn (gradSim, control-fem).",
     .description = "A wheel with 16 teeth and 1152 tetrahedra (stable neo-Hookean) is thrown at 1.5 m/s and "
                    "rolls on the ground. A tetrahedron contracts by scale tanh(w . sinusoids of 2.5 rad/s); "

@@ -129,7 +129,7 @@ static const ds_env_table env = {.size = sizeof(jellyfish),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("jellyfish", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("jellyfish", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "Let a soft bell swim to a target by bending at its edges (gradSim, figure 8a).",
     .description =
         "A bell of 112 triangles (neo-Hookean membrane, bending, lift and drag) floats without gravity. The "

@@ -404,7 +404,7 @@ static const ds_env_table env = {.size = sizeof(smoke_env),
                                  .answer = answer_of_smoke};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("smoke", "1"),
+    BUNDLED_DESC("smoke", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Find the wind that turns smoke into a disc or a ring.",
     .description =

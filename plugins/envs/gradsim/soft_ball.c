@@ -107,7 +107,7 @@ static const ds_env_table env = {.size = sizeof(soft),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("soft_ball", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("soft_ball", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "What is a bouncing soft ball made of? From images (gradSim, masses and Lame parameters).",
     .description =
         "A ball of 320 tetrahedra (stable neo-Hookean) of radius 1 m is thrown at 2 m/s and bounces on the "

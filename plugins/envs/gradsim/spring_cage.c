@@ -110,7 +110,7 @@ static const ds_env_table env = {.size = sizeof(cage),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("spring_cage", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("spring_cage", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "Choose the springs of a cage so that a mass among them ends at a target.",
     .description = "A mass of 1 kg in the middle of a square, or a cube, hangs on springs from its corners "
                    "(100 N/m, 10 N s/m), without gravity. The variables are the rest lengths of the springs "

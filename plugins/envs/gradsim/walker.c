@@ -123,7 +123,7 @@ static const ds_env_table env = {.size = sizeof(walker),
                                  SOFT_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("walker", "2"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("walker", "3"), .flags = DS_ENV_GRADIENT,
     .summary = "Let a soft sheet walk to a target on two legs (gradSim, control-walker).",
     .description = "A sheet of 104 triangles (neo-Hookean membrane) stands on two legs. A triangle contracts "
                    "by scale tanh(w . sinusoids of 20 rad/s); the weights w are the variables. With all 0 it "

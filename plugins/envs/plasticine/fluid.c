@@ -543,7 +543,7 @@ static const ds_env_table env = {.size = sizeof(fluid),
                                  IMAGE_LOSS_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("fluid", "0.2.0"),
+    BUNDLED_DESC("fluid", "0.2.1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "A ladle lifts a sugar cube out of a tank of syrup.",
     .description =

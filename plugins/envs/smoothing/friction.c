@@ -139,7 +139,7 @@ static const ds_env_table env = {.size = sizeof(carrier),
                                  OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("friction", "1"),
+    BUNDLED_DESC("friction", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Carry a block on a box that is pushed, by friction.",
     .description =

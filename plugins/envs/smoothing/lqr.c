@@ -74,7 +74,7 @@ static const ds_env_table env = {
 static const char *const extensions[] = {DS_EXT_SCORE, NULL};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("lqr", "1"),
+    BUNDLED_DESC("lqr", "2"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "A linear system with a linear policy of 10000 gains.",
     .description =

@@ -169,7 +169,7 @@ static const ds_env_table env = {.size = sizeof(fingers),
                                  OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("planar_hand", "1"),
+    BUNDLED_DESC("planar_hand", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Two fingers of two links move and turn a disc: quasi-dynamic contact, hard or smoothed.",
     .description =

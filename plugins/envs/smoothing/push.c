@@ -44,7 +44,7 @@ static const ds_env_table env = {.size = sizeof(blocks),
                                  BLOCKS_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("push", "1"),
+    BUNDLED_DESC("push", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Push a block with a block, through contact of any stiffness.",
     .description = "Variables: the force u on block 1 in each step. Contact pushes the blocks apart with k "

@@ -85,7 +85,7 @@ static const ds_env_table env = {.size = sizeof(far),
                                  BLOCKS_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("push_far", "1"),
+    BUNDLED_DESC("push_far", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Push a block that is far away: no contact, no gradient.",
     .description =

@@ -317,7 +317,7 @@ static const ds_env_table env = {.size = sizeof(robot),
                                  OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("roomba", "1"),
+    BUNDLED_DESC("roomba", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Drive around discs that stop the robot.",
     .description =

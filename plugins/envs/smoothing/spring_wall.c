@@ -146,7 +146,7 @@ static const ds_env_table env = {.size = sizeof(bouncer),
                                  OPEN_LOOP_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("spring_wall", "1"),
+    BUNDLED_DESC("spring_wall", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Bring a mass to rest that bounces between springy walls.",
     .description = "Variables: the force u in each step. Beyond the walls a spring k and a damper d push "

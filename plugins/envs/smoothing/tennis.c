@@ -323,7 +323,7 @@ static const ds_env_table env = {.size = sizeof(tennis),
 static const char *const extensions[] = {DS_EXT_SCORE, NULL};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("tennis", "1"),
+    BUNDLED_DESC("tennis", "2"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "A paddle with a linear policy returns a ball.",
     .description =

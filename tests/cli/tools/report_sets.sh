@@ -73,6 +73,32 @@ done
 report version --any-version
 cells | grep -q 'analytic@noise=0.25,rand,3' && ! grep -q 'any-version' "$tmp/err"
 result $? "another value stays one"
+
+# ---- a version without the parameters of networks ----
+mkdir hooked
+hooked() { # FOLDER FIRST_SEED SETTINGS...
+    folder=$1
+    seed=$2
+    shift 2
+    "$dshost" --env push --opt rand --runs 2 --seed "$seed" --budget 4 --pictures no --out "$folder" --set env.steps=5 "$@" \
+        >"$tmp/out" 2>"$tmp/err" || result 1 "runs of $folder"
+}
+hooked hooked/a 0
+hooked hooked/b 2
+for d in hooked/b/seed-*; do
+    sed -i 's/^    "env": .*/    "env": "1",/' "$d/summary.json"
+    old_format "$d"
+    sqlite3 "$d/run.sqlite" "update meta set value = '1' where key = 'env_version';
+        delete from setting where key like 'residual%'"
+done
+report hooked
+cells | grep -q '^push,rand,4 $' && grep -q 'push: versions 1 and 2 are treated as one' "$tmp/err" &&
+    ! grep -q 'kept apart' "$tmp/err"
+result $? "versions that compute the same are one though the earlier one lacks residual and what belongs to it"
+hooked hooked/c 0 --set 'env.residual=actuation = control | - | identity'
+report hooked
+cells | grep -q 'push@residual=,rand,4 ' && grep -q 'kept apart' "$tmp/err"
+result $? "a run with a network is another environment"
 else
     skip "two versions: no sqlite3"
 fi

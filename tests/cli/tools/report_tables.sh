@@ -419,6 +419,11 @@ sed 's/^e,/bounce,/; s/budget,1,1$/budget,3,1/' ours.csv >three.csv
 "$dshost" compare two.csv:a three.csv:b 2>"$tmp/err" | sed 1,2d >"$tmp/out"
 sed 's/^e$/bounce/' want | cmp -s - "$tmp/out" && grep -q 'bounce: versions 2 and 3 are treated as one: they compute the same where residual is empty' "$tmp/err"
 result $? "versions of bounce that compute the same are one, which is said"
+sed 's/^bounce,/realtosim,/' two.csv >x.csv && sed 's/^bounce,/realtosim,/; s/budget,3,1$/budget,4,1/' three.csv >y.csv
+"$dshost" compare x.csv:a y.csv:b 2>"$tmp/err" | sed 1,2d >"$tmp/out"
+sed 's/^e$/realtosim/' want | cmp -s - "$tmp/out" && grep -q 'versions 2 and 3 .* where held_out is 0' "$tmp/err" &&
+    grep -q 'versions 3 and 4 .* where residual is empty' "$tmp/err"
+result $? "so are versions that a third one joins, which names both conditions"
 sed 's/^bounce,/pendulum,/' two.csv >x.csv && sed 's/^bounce,/pendulum,/' three.csv >y.csv
 "$dshost" compare x.csv:a y.csv:b >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 2 ] && grep -q 'no environment in common' "$tmp/err"
