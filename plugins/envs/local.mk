@@ -85,6 +85,8 @@ env_engine_libs += %D%/engines/physics/cloth/libclothcore.la
 	%D%/engines/physics/cloth/mesh.c \
 	%D%/engines/physics/cloth/camera.h \
 	%D%/engines/physics/cloth/camera.c \
+	%D%/engines/physics/cloth/env/constants.c \
+	%D%/engines/physics/cloth/env/constants.h \
 	%D%/engines/physics/cloth/env/disc_env.c \
 	%D%/engines/physics/cloth/env/disc_env.h \
 	%D%/engines/physics/cloth/env/sheet_env.c \

@@ -44,8 +44,12 @@ wrong swing ^mass "mass = -1 is out of range: use a value from 1e-09 to 1000000"
 wrong swing ^mass "unknown key 'mas' in [cloth sheet]: expected one of" 's/^mass/mas/'
 wrong swing '^stiffness = 80' "unknown key 'stifness' in [target]: expected one of" 's/^stiffness = 80/stifness = 80/'
 wrong swing '^.target' "[target] needs the key 'stiffness', its value in the target" '/^stiffness = 80/d'
-wrong swing '^.cloth' "stiffness or velocity of the cloth must be a variable" 's/^stiffness = variable.*/stiffness = 50/'
-wrong swing ^velocity "and not both" 's/^velocity.*/velocity = variable -1..1 truth 0/'
+wrong swing '^.cloth' "no number of this scene is a variable: write 'variable LOWER..UPPER'" 's/^stiffness = variable.*/stiffness = 50/'
+wrong swing ^mass "mass is a variable: add 'truth VALUE', its value in the target" 's/^mass.*/mass = variable 0.01..0.03/'
+wrong swing ^cells "cells cannot be a variable: give a number (variables can be: gravity; stiffness," 's/^cells.*/cells = variable 8..16/'
+wrong swing ^gravity "a variable gravity is one number, downward" 's/^gravity.*/gravity = variable 0 -11..-8 0/'
+wrong flip ^mass "mass has a truth, but the target is not an episode: remove 'truth'" 's/^mass.*/mass = variable 0.08..0.15 truth 0.1/'
+wrong flip ^thickness "thickness cannot be a variable: give a number (variables can be: gravity; stiffness," 's/^thickness.*/thickness = variable 0.01..0.03/'
 wrong swing '^stiffness' "add 'log'" 's/200 log/200/'
 wrong swing ^gravity "with model = springs it must be along y" 's/^gravity.*/gravity = 1 0 0/'
 wrong swing ^compare "compare = 'mash': expected one of single, corner, mesh, image; did you mean 'mesh'?" 's/^compare.*/compare = mash/'
@@ -71,6 +75,15 @@ sed 's/^stiffness = variable.*/stiffness = 60/; s/^velocity.*/velocity = variabl
 good "velocity and size as variables, without a floor" eval --env cloth --set env.scene=free.ini --x start --gradient --fd
 has "gradient agrees with differences in 5 of 5 components" "exact derivatives"
 has "velocity.y" "their names"
+
+# Every constant of the slab and its pan is a variable beside the motion of the pan.
+sed 's/^mass.*/mass = variable 0.08..0.15/; s/^stiffness.*/stiffness = variable 50..120 log/; s/^damping.*/damping = variable 0.01..0.02/
+    s/^drag.*/drag = variable 0.2..1/; s/^friction.*/friction = variable 0.1..0.5/; s/^gravity.*/gravity = variable 8..11/
+    s/^duration.*/duration = 0.1/; s/^segments.*/segments = 2/' "$scenes/flip.ini" > pan.ini
+good "constants of a slab and its pan" eval --env cloth --set env.scene=pan.ini --x random:1 --gradient --fd
+has "gradient agrees with differences in 12 of 12 components" "exact derivatives"
+has "stiffness [log10 N/m]" "their names"
+has "pan.friction" "with the section"
 
 # Springs touch spheres, boxes, capsules and meshes.
 sed "s|@|$scenes|" > solid.ini << 'END'

@@ -552,6 +552,113 @@ static void steps_too_long(void **state)
     }
 }
 
+/* ---- scene files ---- */
+
+/* Writes a scene and opens it. */
+static void open_scene(fake_env *e, temporary *dir, const char *text)
+{
+    char setting[600];
+    snprintf(setting, sizeof setting, "scene=%s", temporary_path(dir, "own.ini"));
+    FILE *f = fopen(setting + 6, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+    fake_env_open(e, "envs/cloth", (const char *const[]){setting, NULL}, 0, 0);
+}
+
+/* Error of the gradient by the places of the variables in their ranges, relative to its largest component;
+ * the best of three steps of the differences counts, from `eps` of the range down. */
+static double scene_error(fake_env *e, double *x, double eps)
+{
+    double g[MOST], norm = 0, worst = 0;
+    uint32_t outcome = 0;
+    fake_eval(e, x, g, 0, &outcome);
+    assert_int_equal(outcome, DS_EVAL_OK);
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        norm = fmax(norm, fabs(g[i] * (e->upper[i] - e->lower[i])));
+    }
+    for (uint64_t i = 0; i < e->info.n; i++) {
+        const double kept = x[i], range = e->upper[i] - e->lower[i];
+        double least = HUGE_VAL;
+        for (double d = eps * range; d > 0.05 * eps * range; d *= 0.3) {
+            double q[2];
+            for (int half = 0; half < 2; half++) {
+                const double by = half ? 0.5 * d : d;
+                x[i] = kept + by;
+                q[half] = fake_eval(e, x, NULL, 0, NULL);
+                x[i] = kept - by;
+                q[half] = (q[half] - fake_eval(e, x, NULL, 0, NULL)) / (2 * by);
+                x[i] = kept;
+            }
+            least = fmin(least, fabs((4 * q[1] - q[0]) / 3 - g[i]));
+        }
+        worst = fmax(worst, least * range);
+    }
+    return worst / norm;
+}
+
+#define SHEET                                                                                                \
+    "[scene]\nmodel = springs\ngravity = variable 8..11 truth 9.81\nstep = 5e-4\nduration = 0.2\n"           \
+    "[cloth sheet]\ncells = 6\npatches = 1\nheight = variable 0.22..0.28 truth 0.25\n"                       \
+    "mass = variable 0.01..0.03 log truth 0.02\ndamping = variable 0.001..0.003 truth 0.002\n"               \
+    "drag = variable 0.5..2 truth 1\nstiffness = variable 20..80 log truth 50\n"                             \
+    "velocity = variable -1..1 -1..0 0..1 truth 0 -0.4 0.6\nsize = variable 0.15..0.25 truth 0.2\n"          \
+    "[hold]\nduration = 0.1\n[target]\n"
+#define SLAB                                                                                                 \
+    "[scene]\nmodel = springs\ngravity = variable 8..11\nduration = 0.06\n[cloth cake]\nshape = disc\n"      \
+    "cells = 5\nmass = variable 0.08..0.15\nstiffness = variable 50..120 log\n"                              \
+    "damping = variable 0.01..0.02\ndrag = variable 0.2..1\n[pan]\nfriction = variable 0.1..0.5\n"           \
+    "lower = -0.02 -0.02 -0.2\nupper = 0.02 0.04 0.2\n[actions]\nsegments = 2\n"
+
+/* Every constant that can be a variable is one: without contact, on the floor, in a pan. The episode of the
+ * target is the optimum. */
+static void scene_constants(void **state)
+{
+    static const struct {
+        const char *name, *text;
+        uint64_t n;
+        double eps, most;
+    } cases[] = {
+        {"free", SHEET, 11, 1e-3, 1e-6},
+        {"floor",
+         SHEET "[floor]\nheight = variable 0.02..0.05 truth 0.04\nfriction = variable 0.1..0.5 truth 0.3\n",
+         13, 1e-6, 1e-4},
+        {"pan", SLAB, 12, 1e-6, 1e-4}};
+    temporary dir;
+    temporary_open(&dir);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fake_env e;
+        double x[MOST];
+        open_scene(&e, &dir, cases[k].text);
+        assert_int_equal(e.info.n, cases[k].n);
+        for (uint64_t point = 0; point < 3; point++) {
+            random_point(&e, x, 60 + point);
+            const double error = scene_error(&e, x, cases[k].eps);
+            print_message("constants, %s: gradient off by %.1e of its largest component\n", cases[k].name,
+                          error);
+            assert_true(error < cases[k].most);
+        }
+        if (k < 2) {
+            const double truth[] = {2 * log(2.5) / log(4.0) - 1,
+                                    0,
+                                    -0.4,
+                                    0.6,
+                                    0.2,
+                                    0.2,
+                                    9.81,
+                                    log10(0.02),
+                                    0.002,
+                                    1,
+                                    0.25,
+                                    0.04,
+                                    0.3};
+            assert_true(fake_eval(&e, truth, NULL, 0, NULL) < 1e-9);
+        }
+        fake_env_close(&e);
+    }
+    temporary_close(&dir);
+}
+
 RUN_TESTS(swing_reference, swing_stiffness, swing_mirror, swing_gradient, flip_idle, flip_gradient,
           synthetic_lift, flip_networks, recorded_lift, both_objects, lift_of_columns, broken_lifts,
-          held_out_lifts, steps_too_long, pure)
+          held_out_lifts, steps_too_long, pure, scene_constants)

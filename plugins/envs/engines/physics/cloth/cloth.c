@@ -30,6 +30,7 @@ int cloth_open(cloth *c, ds_memory *room, const cloth_mesh *mesh, uint64_t steps
     c->frame = ds_memory_doubles(room, (segment + 1) * 9 * n);
     c->vertex_bar = ds_memory_doubles(room, 2 * n);
     c->pushed = ds_memory_doubles(room, 3 * n);
+    c->damping_bar = c->by_constants ? ds_memory_doubles(room, slots) : NULL;
     return !room->failed;
 }
 
@@ -98,18 +99,30 @@ static void advance(cloth *c, uint64_t step, const double *x, const double *v, d
     }
 }
 
+static double total(size_t n, const double *a)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += a[i];
+    }
+    return sum;
+}
+
 /* Reverse of contact: x_bar, v_bar go from the new state to x and u. */
 static void contact_adjoint(cloth *c, uint64_t step, const double *x, const double *before)
 {
-    const double *u = pushed(c, x, before);
+    const double *u = pushed(c, x, before), *x_bar = c->x_bar + c->mesh.stride;
     if (c->surface == CLOTH_PAN) {
         touch_pose pose, bar = {0, 0, 0, 0, 0, 0};
         c->driver->pose(c->self, step, &pose);
-        touch_pan_adjoint(&c->pan, &pose, c->h, &c->mesh, x, u, c->x_bar, c->v_bar, &bar);
+        touch_pan_adjoint(&c->pan, &pose, c->h, &c->mesh, x, u, c->x_bar, c->v_bar, &bar,
+                          c->vertex_bar + c->mesh.stride);
         c->driver->pose_bar(c->self, step, &bar);
     } else {
+        const double before_floor = c->by_constants ? total(c->mesh.stride, x_bar) : 0;
         touch_floor_adjoint(c->set, &c->floor, c->h, c->mesh.stride, x, u, c->x_bar, c->v_bar,
                             c->vertex_bar + c->mesh.stride);
+        c->height_bar += c->by_constants ? before_floor - total(c->mesh.stride, x_bar) : 0;
     }
     if (c->solids > 0) {
         solid_adjoint(c->solid, c->solids, c->h, &c->mesh, x, before, c->x_bar, c->v_bar);
@@ -136,6 +149,21 @@ static void anchor_adjoint(cloth *c, uint64_t step)
     }
 }
 
+/* Derivatives by drag and gravity, from those by the velocities before contact. */
+static void constants_adjoint(cloth *c, double keep, const double *v)
+{
+    const size_t n = c->mesh.stride;
+    double sum = 0, fall = 0;
+    for (size_t i = 0; i < 3 * n; i++) {
+        sum += c->v_bar[i] * v[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        fall += c->mesh.present[i] ? c->v_bar[n + i] : 0;
+    }
+    c->drag_bar -= c->h * keep * sum;
+    c->gravity_bar -= c->h * fall;
+}
+
 static void step_adjoint(cloth *c, uint64_t step, const double *x, const double *v, const double *restrict u)
 {
     const size_t n = c->mesh.stride;
@@ -149,6 +177,9 @@ static void step_adjoint(cloth *c, uint64_t step, const double *x, const double 
         mass_bar[i] -= v_bar[i] * (u[i] - keep * v[i]) + v_bar[n + i] * (u[n + i] - keep * v[n + i] + fall) +
                        v_bar[2 * n + i] * (u[2 * n + i] - keep * v[2 * n + i]);
     }
+    if (c->by_constants) {
+        constants_adjoint(c, keep, v);
+    }
     for (size_t i = 0; i < 3 * n; i++) {
         f_bar[i] = per_mass * v_bar[i];
         v_bar[i] *= keep;
@@ -157,6 +188,9 @@ static void step_adjoint(cloth *c, uint64_t step, const double *x, const double 
         c->driver->force_bar(c->self, x, v, f_bar, c->x_bar, c->v_bar);
     }
     spring_adjoint(c->set, &c->mesh, x, v, f_bar, c->x_bar, c->v_bar, c->k_bar, c->rest_bar, c->work);
+    if (c->by_constants) {
+        spring_damping_adjoint(c->set, &c->mesh, x, v, f_bar, c->damping_bar);
+    }
 }
 
 /* ---- episode ---- */
@@ -231,6 +265,10 @@ ds_status cloth_adjoint(cloth *c)
     memset(c->k_bar, 0, c->mesh.springs * sizeof *c->k_bar);
     memset(c->rest_bar, 0, c->mesh.springs * sizeof *c->rest_bar);
     memset(c->vertex_bar, 0, 2 * n * sizeof *c->vertex_bar);
+    if (c->by_constants) {
+        memset(c->damping_bar, 0, c->mesh.springs * sizeof *c->damping_bar);
+    }
+    c->drag_bar = c->gravity_bar = c->height_bar = 0;
     c->driver->state_bar(c->self, c->steps, c->x_bar);
     for (uint64_t end = c->steps; end > 0;) {
         uint64_t begin = (end - 1) / c->segment * c->segment;

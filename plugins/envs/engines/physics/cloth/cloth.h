@@ -54,14 +54,17 @@ typedef struct cloth {
     size_t solids;
     uint32_t *anchored; /* vertices, `anchors` of them; room for all vertices */
     size_t anchors;
-    int set;        /* SPRING_*; default: the widest */
-    uint64_t steps; /* of an episode and its adjoint: at most those of cloth_open() */
+    int set;          /* SPRING_*; default: the widest */
+    int by_constants; /* set before cloth_open(): cloth_adjoint() computes the derivatives by constants too */
+    uint64_t steps;   /* of an episode and its adjoint: at most those of cloth_open() */
 
     /* Results of cloth_adjoint(): derivatives of the loss. */
     double *x_bar, *v_bar;   /* by the state at the start */
     double *k_bar;           /* by the stiffness of each slot */
     double *rest_bar;        /* by the rest length of each slot */
-    double mass_bar, mu_bar; /* by the mass of a vertex, by the friction of the floor */
+    double mass_bar, mu_bar; /* by the mass of a vertex, by the friction of the surface */
+    /* With by_constants only: by drag, gravity and the height of the floor, by the damping of each slot. */
+    double drag_bar, gravity_bar, height_bar, *damping_bar;
 
     /* Private. */
     const cloth_driver *driver;

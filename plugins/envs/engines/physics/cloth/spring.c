@@ -109,12 +109,38 @@ INLINE void adjoint(const cloth_mesh *m, const double *x, const double *v, const
     }
 }
 
+INLINE void band_damping(const cloth_band *b, size_t n, const double *x, const double *v, const double *f_bar,
+                         double *restrict c_bar)
+{
+    const double *xa = x + b->first, *xb = xa + b->offset, *va = v + b->first, *vb = va + b->offset;
+    const double *ga = f_bar + b->first, *gb = ga + b->offset;
+    const size_t count = b->count & ~(size_t)(CLOTH_LANES - 1);
+#pragma omp simd
+    for (size_t s = 0; s < count; s++) {
+        double dx = xb[s] - xa[s], dy = xb[n + s] - xa[n + s], dz = xb[2 * n + s] - xa[2 * n + s];
+        double wx = vb[s] - va[s], wy = vb[n + s] - va[n + s], wz = vb[2 * n + s] - va[2 * n + s];
+        double gx = ga[s] - gb[s], gy = ga[n + s] - gb[n + s], gz = ga[2 * n + s] - gb[2 * n + s];
+        double q = 1 / (sqrt(dx * dx + dy * dy + dz * dz + tiny) + epsilon);
+        c_bar[s] += (gx * dx + gy * dy + gz * dz) * (wx * dx + wy * dy + wz * dz) * q * q;
+    }
+}
+
+INLINE void damping(const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *c_bar)
+{
+    for (size_t i = 0; i < m->bands; i++) {
+        band_damping(&m->band[i], m->stride, x, v, f_bar, c_bar + m->band[i].at);
+    }
+}
+
 CLOTH_SETS(forces, force, (const cloth_mesh *m, const double *x, const double *v, double *f, double *work),
            (m, x, v, f, work));
 CLOTH_SETS(adjoints, adjoint,
            (const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *x_bar,
             double *v_bar, double *k_bar, double *rest_bar, double *work),
            (m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work));
+CLOTH_SETS(dampings, damping,
+           (const cloth_mesh *m, const double *x, const double *v, const double *f_bar, double *c_bar),
+           (m, x, v, f_bar, c_bar));
 
 int spring_widest(void)
 {
@@ -130,4 +156,10 @@ void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double 
                     double *x_bar, double *v_bar, double *k_bar, double *rest_bar, double *work)
 {
     adjoints[set](m, x, v, f_bar, x_bar, v_bar, k_bar, rest_bar, work);
+}
+
+void spring_damping_adjoint(int set, const cloth_mesh *m, const double *x, const double *v,
+                            const double *f_bar, double *c_bar)
+{
+    dampings[set](m, x, v, f_bar, c_bar);
 }

@@ -25,4 +25,8 @@ void spring_force(int set, const cloth_mesh *m, const double *x, const double *v
 void spring_adjoint(int set, const cloth_mesh *m, const double *x, const double *v, const double *f_bar,
                     double *x_bar, double *v_bar, double *k_bar, double *rest_bar, double *work);
 
+/* Adds the derivatives by the damping c of each slot, meaningless at absent springs. */
+void spring_damping_adjoint(int set, const cloth_mesh *m, const double *x, const double *v,
+                            const double *f_bar, double *c_bar);
+
 #endif

@@ -244,11 +244,13 @@ static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, dou
 /* Reverse of a push. v_bar goes from the velocity after it to the velocity before it; sets q_bar, the
  * derivatives by the predicted position. depth_bar: further derivatives by the depth. */
 static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
-                         double h, double depth_bar, double v_bar[3], double q_bar[3], touch_pose *pose_bar)
+                         double h, double depth_bar, double v_bar[3], double q_bar[3], touch_pose *pose_bar,
+                         double *mu_bar)
 {
     double n_bar[3], vt_bar[3], change = p->wanted - p->vn;
     double wanted_bar = dot(v_bar, p->n), factor_bar = p->factor > 0 ? dot(v_bar, p->vt) : 0;
     double change_bar = -factor_bar * pan->mu / p->slip;
+    *mu_bar -= factor_bar * change / p->slip;
     double slip_bar = factor_bar * pan->mu * change / (p->slip * p->slip);
     for (int i = 0; i < 3; i++) {
         n_bar[i] = p->wanted * v_bar[i];
@@ -281,21 +283,23 @@ static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const pus
 
 /* Reverse of a push with a share: u + share (after - u), with velocity u before it. */
 static void share_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
-                          double h, const double u[3], double v_bar[3], double q_bar[3], touch_pose *pose_bar)
+                          double h, const double u[3], double v_bar[3], double q_bar[3], touch_pose *pose_bar,
+                          double *mu_bar)
 {
     double whole[3], share_bar = 0;
     for (int j = 0; j < 3; j++) {
         share_bar += v_bar[j] * (pushed(p, j) - u[j]);
         whole[j] = p->share * v_bar[j];
     }
-    push_adjoint(pan, pose, p, cs, sn, h, p->density * share_bar, whole, q_bar, pose_bar);
+    push_adjoint(pan, pose, p, cs, sn, h, p->density * share_bar, whole, q_bar, pose_bar, mu_bar);
     for (int j = 0; j < 3; j++) {
         v_bar[j] = whole[j] + (1 - p->share) * v_bar[j];
     }
 }
 
 void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
-                       const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar)
+                       const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar,
+                       double *mu_bar)
 {
     const size_t n = m->stride;
     const double cs = cos(pose->tilt), sn = sin(pose->tilt);
@@ -308,9 +312,9 @@ void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, c
         push p;
         if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, 1, &p)) {
             if (p.share < 1) {
-                share_adjoint(pan, pose, &p, cs, sn, h, v, bar, q_bar, pose_bar);
+                share_adjoint(pan, pose, &p, cs, sn, h, v, bar, q_bar, pose_bar, mu_bar + i);
             } else {
-                push_adjoint(pan, pose, &p, cs, sn, h, 0, bar, q_bar, pose_bar);
+                push_adjoint(pan, pose, &p, cs, sn, h, 0, bar, q_bar, pose_bar, mu_bar + i);
             }
         }
         for (size_t j = 0; j < 3; j++) {

@@ -48,11 +48,12 @@ void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride
 void touch_floor_adjoint(int set, const touch_floor *floor, double h, size_t stride, const double *x,
                          const double *u, double *x_bar, double *v_bar, double *mu_bar);
 
-/* The same for a pan; adds the derivatives by the pose to *pose_bar. */
+/* The same for a pan; adds the derivatives by the pose to *pose_bar. mu_bar[vertex] as for a floor. */
 void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                     const double *x, const double *u, double *x_new, double *v_new);
 void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
-                       const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar);
+                       const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar,
+                       double *mu_bar);
 
 /* Distance, m, of the point q from the pan; 0 inside. Next to the pan it is measured from the height of the
  * rim. */

@@ -12,6 +12,7 @@
 #include "engines/kit/bundled.h"
 #include "engines/physics/smoothing/softness.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { PANCAKE, UPPER, PAN, MARKS, TARGET };
@@ -220,12 +221,58 @@ static void lay_pancake(disc_env *e)
     cloth_begin(&e->c);
 }
 
+/* Share of the stiffness that the springs of a band have. */
+static double share_of(const cloth_band *b)
+{
+    return b->step[0] == 0 && abs(b->step[1]) + abs(b->step[2]) == 2 && b->step[1] * b->step[2] == 0 ? 0.5
+                                                                                                     : 1;
+}
+
+/* Variable constants, from the last variables. */
+static void spread_stiffness(disc_env *e)
+{
+    const cloth_mesh *m = &e->c.mesh;
+    for (size_t i = 0; e->constants.count > 0 && i < m->bands; i++) {
+        const cloth_band *b = &m->band[i];
+        for (size_t s = 0; s < b->count; s++) {
+            m->k[b->at + s] = cloth_mesh_has(m, b, s) ? share_of(b) * e->stiffness : 0;
+        }
+    }
+}
+
+static void set_constants(disc_env *e, const double *x)
+{
+    cloth_constants_set(&e->constants, &e->c, x);
+    spread_stiffness(e);
+}
+
+static void build_constants(disc_env *e, cloth_constants_case at)
+{
+    cloth_constants_build(&e->constants, &e->c, at);
+    spread_stiffness(e);
+}
+
+static void constants_bar(disc_env *e, const double *x, double *grad)
+{
+    const cloth_mesh *m = &e->c.mesh;
+    e->stiffness_bar = 0;
+    for (size_t i = 0; e->constants.count > 0 && i < m->bands; i++) {
+        const cloth_band *b = &m->band[i];
+        for (size_t s = 0; s < b->count; s++) {
+            e->stiffness_bar += cloth_mesh_has(m, b, s) ? share_of(b) * e->c.k_bar[b->at + s] : 0;
+        }
+    }
+    cloth_constants_bar(&e->constants, &e->c, x, grad);
+}
+
 ds_status disc_env_simulate(void *self, ds_eval *io)
 {
     disc_env *e = self;
     int64_t bad = -1;
+    const uint64_t poses = e->kit.n - e->constants.count;
     lay_pancake(e);
-    memcpy(e->way[1], io->x, e->kit.n * sizeof *io->x);
+    memcpy(e->way[1], io->x, poses * sizeof *io->x);
+    set_constants(e, io->x + poses);
     e->net.w = io->x + e->kit.n;
     ds_status status = cloth_advance(&e->c, e->kit.cost, &bad);
     io->bad_step = bad >= 0 ? bad / (int64_t)e->every : -1;
@@ -248,7 +295,9 @@ ds_status disc_env_adjoint(void *self, ds_eval *io)
     e->net.w_bar = io->grad + e->kit.n;
     memset(e->net.w_bar, 0, (io->n - e->kit.n) * sizeof *io->grad);
     ds_status status = cloth_camera_status(&e->seen, cloth_adjoint(&e->c));
-    memcpy(io->grad, e->way_bar[1], e->kit.n * sizeof *io->grad);
+    const uint64_t poses = e->kit.n - e->constants.count;
+    memcpy(io->grad, e->way_bar[1], poses * sizeof *io->grad);
+    constants_bar(e, io->x + poses, io->grad + poses);
     return status;
 }
 
@@ -298,11 +347,11 @@ void disc_env_read(void *self, ds_param_reader *in)
     }
     e->per = (uint64_t)(per + 0.5);
     e->every = c->h < 0.01 ? (uint64_t)(0.01 / c->h + 0.5) : 1;
-    e->kit.n = N_ACT * segments;
+    e->kit.n = N_ACT * segments + e->constants.count;
     e->kit.cost = segments * e->per;
     e->kit.steps = (e->kit.cost + e->every - 1) / e->every;
     e->kit.dt = c->h * (double)e->every;
-    e->kit.horizon = segments;
+    e->kit.horizon = e->constants.count > 0 ? 0 : segments; /* 0: no stepwise control */
     e->kit.grad_kind = c->pan.soft.at_distance ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
     e->kit.n_obs = N_OBS;
     e->kit.control_dt = c->h * (double)e->per;
@@ -313,6 +362,11 @@ void disc_env_read(void *self, ds_param_reader *in)
 void disc_env_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const disc_env *e = self;
+    const uint64_t poses = e->kit.n - e->constants.count;
+    if (i >= poses) {
+        cloth_constants_range(&e->constants, i - poses, lower, upper, start);
+        return;
+    }
     *lower = e->lower[i % 3];
     *upper = e->upper[i % 3];
     *start = *lower < 0 && *upper > 0 ? 0 : 0.5 * (*lower + *upper); /* the pan stays at its start */
@@ -321,7 +375,12 @@ void disc_env_range(const void *self, uint64_t i, double *lower, double *upper, 
 void disc_env_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     static const char *const names[N_ACT] = {"x", "y", "tilt"};
-    (void)self;
+    const disc_env *e = self;
+    const uint64_t poses = e->kit.n - e->constants.count;
+    if (i >= poses) {
+        cloth_constants_variable(&e->constants, i - poses, out);
+        return;
+    }
     ds_env_variable_put(out->name, "pan.%s.%u", names[i % N_ACT], (unsigned)(i / N_ACT));
     ds_env_variable_put(out->unit, i % N_ACT < 2 ? "m" : "rad");
     ds_env_variable_put(out->group, "pan");
@@ -516,7 +575,10 @@ ds_status disc_env_allocate(void *self)
     }
     split_sides(e);
     pan_shape_triangles(e->pan);
-    return cloth_warn_of_step(&e->c, cloth_start(&e->c), "", disc_env_cure);
+    build_constants(e, CLOTH_AT_WORST);
+    const ds_status limit = cloth_warn_of_step(&e->c, cloth_start(&e->c), "", disc_env_cure);
+    build_constants(e, CLOTH_AT_START);
+    return limit;
 }
 
 /* ---- stepwise control ---- */

@@ -6,6 +6,7 @@
 
 #include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/cloth.h"
+#include "engines/physics/cloth/env/constants.h"
 #include "engines/physics/cloth/sheet.h"
 #include "engines/physics/cloth/vertex_net.h"
 #include "engines/physics/smoothing/softness.h"
@@ -18,7 +19,8 @@ typedef struct disc_env {
     ds_env_kit kit; /* first */
     cloth c;
     uint64_t per, every; /* `per` steps of the simulation make a segment, `every` an output step */
-    double stiffness, damping, lower[3], upper[3];
+    double stiffness, stiffness_bar, damping, lower[3], upper[3];
+    cloth_constants constants; /* the last variables */
     double way[DISC_ENV_SEGMENTS + 1][3],
         way_bar[DISC_ENV_SEGMENTS + 1][3]; /* x, y, tilt; the first is the start */
     uint32_t corner[4];

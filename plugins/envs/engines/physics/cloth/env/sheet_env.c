@@ -230,23 +230,22 @@ static ds_status run_swing(sheet_env *e, int64_t *bad)
 }
 
 /* Derivatives by x from the results of the reverse pass. */
-static void gradient(sheet_env *e, double *grad)
+static void gradient(sheet_env *e, const double *x, double *grad)
 {
     const cloth *c = &e->c;
     const size_t n = c->mesh.stride, side = e->s.cells + 1;
     const double cells = (double)e->s.cells;
-    uint64_t used = e->variables == STIFFNESS ? e->patches : 3;
-    if (e->variables == STIFFNESS) {
+    const uint64_t used = e->of_k + e->of_v;
+    if (e->of_k) {
         sheet_stiffness_bar(&e->s, c, e->k_bar);
         for (uint64_t i = 0; i < e->patches; i++) {
             grad[i] = e->k_bar[i] * e->k[i] * 0.5 * log(e->range[1] / e->range[0]);
         }
-    } else {
-        for (size_t i = 0; i < 3; i++) {
-            grad[i] = e->v_bar[i];
-            for (size_t a = 0; a < c->mesh.vertices; a++) {
-                grad[i] += c->v_bar[i * n + a];
-            }
+    }
+    for (size_t i = 0; i < e->of_v; i++) {
+        grad[e->of_k + i] = e->v_bar[i];
+        for (size_t a = 0; a < c->mesh.vertices; a++) {
+            grad[e->of_k + i] += c->v_bar[i * n + a];
         }
     }
     if (e->size) {
@@ -256,17 +255,25 @@ static void gradient(sheet_env *e, double *grad)
             grad[used + 1] -= c->x_bar[n + a] * (double)(a % side) / cells;
         }
     }
+    if (e->constants.count) {
+        e->height_bar = 0;
+        for (size_t a = 0; a < c->mesh.vertices; a++) {
+            e->height_bar += c->x_bar[n + a];
+        }
+        const uint64_t first = e->kit.n - e->constants.count;
+        cloth_constants_bar(&e->constants, c, x + first, grad + first);
+    }
 }
 
-/* Stiffness, velocity and size of an episode from the variables. */
+/* Stiffness, velocity, size and constants of an episode from the variables. */
 static void set_variables(sheet_env *e, const double *x)
 {
-    uint64_t used = e->variables == STIFFNESS ? e->patches : 3;
     for (uint64_t i = 0; i < e->patches; i++) {
-        e->k[i] = e->variables == STIFFNESS ? stiffness_of(e, x[i]) : e->fixed_k;
+        e->k[i] = e->of_k ? stiffness_of(e, x[i]) : e->fixed_k;
     }
-    memcpy(e->v, e->variables == VELOCITY ? x : e->fixed_v, sizeof e->v);
-    memcpy(e->dim, e->size ? x + used : e->fixed_size, sizeof e->dim);
+    memcpy(e->v, e->of_v ? x + e->of_k : e->fixed_v, sizeof e->v);
+    memcpy(e->dim, e->size ? x + e->of_k + e->of_v : e->fixed_size, sizeof e->dim);
+    cloth_constants_set(&e->constants, &e->c, x + e->kit.n - e->constants.count);
     memset(e->v_bar, 0, sizeof e->v_bar);
 }
 
@@ -318,12 +325,19 @@ static void read_physics(sheet_env *e, ds_param_reader *in)
     e->kit.dt = c->h * (double)e->every;
 }
 
+void sheet_env_count(sheet_env *e)
+{
+    e->kit.n = e->of_k + e->of_v + (e->size ? 2 : 0) + e->constants.count;
+}
+
 void sheet_env_read(void *self, ds_param_reader *in)
 {
     sheet_env *e = self;
     read_patches(e, in);
     read_physics(e, in);
-    e->variables = ds_param_int(in, "variables");
+    const int64_t varied = ds_param_int(in, "variables");
+    e->of_k = varied == STIFFNESS ? e->patches : 0;
+    e->of_v = varied == VELOCITY ? 3 : 0;
     e->size = ds_param_int(in, "size");
     e->loss = ds_param_int(in, "loss");
     image_loss_read(&e->seen.image_loss, in, e->loss == IMAGE, e->kit.steps, 1);
@@ -339,7 +353,7 @@ void sheet_env_read(void *self, ds_param_reader *in)
                          "parameter stiffness_range = %s, %s: the first must be less than the second",
                          NUMBER(e->range[0]), NUMBER(e->range[1]));
     }
-    e->kit.n = (e->variables == STIFFNESS ? e->patches : 3) + (e->size ? 2 : 0);
+    sheet_env_count(e);
     for (int i = 0; i < 3; i++) {
         e->lower[i] = -1;
         e->upper[i] = 1;
@@ -357,14 +371,15 @@ void sheet_env_read(void *self, ds_param_reader *in)
     }
 }
 
-/* The stiffest cloth of the search limits the step. */
+/* The stiffest and lightest cloth of the search limits the step. */
 static ds_status check_step(sheet_env *e)
 {
     char where[64] = "";
     for (uint64_t i = 0; i < e->patches; i++) {
-        e->k[i] = e->variables == STIFFNESS ? e->range[1] : e->fixed_k;
+        e->k[i] = e->of_k ? e->range[1] : e->fixed_k;
     }
-    if (e->variables == STIFFNESS) {
+    cloth_constants_build(&e->constants, &e->c, CLOTH_AT_WORST);
+    if (e->of_k) {
         snprintf(where, sizeof where, " where all stiffness is %g N/m", e->range[1]);
     }
     memcpy(e->dim, e->fixed_size, sizeof e->dim);
@@ -412,7 +427,8 @@ static ds_status make_target(sheet_env *e)
     memcpy(e->k, e->target_k, e->patches * sizeof *e->k);
     memcpy(e->v, e->target_v, sizeof e->v);
     memcpy(e->dim, e->fixed_size, sizeof e->dim);
-    for (uint64_t i = 0; e->variables == STIFFNESS && i < e->patches; i++) {
+    cloth_constants_build(&e->constants, &e->c, CLOTH_AT_TRUTH);
+    for (uint64_t i = 0; e->of_k && i < e->patches; i++) {
         e->k[i] = stiffness_of(e, sheet_env_variable_of(e, e->k[i]));
     }
     ds_status status = run_swing(e, &bad);
@@ -453,6 +469,8 @@ ds_status sheet_env_allocate(void *self)
     e->c.anchored[0] = corner[0];
     e->c.anchored[1] = corner[1];
     ds_status status = check_step(e);
+    cloth_constants_build(&e->constants, &e->c, CLOTH_AT_START);
+    hang_cloth(e);
     status = status != DS_OK ? status : check_solids(e);
     return status == DS_OK ? make_target(e) : status;
 }
@@ -461,12 +479,15 @@ ds_status sheet_env_allocate(void *self)
 void sheet_env_variable(const void *self, uint64_t i, ds_env_variable *out)
 {
     const sheet_env *e = self;
-    if (e->size && i + 2 >= e->kit.n) {
-        ds_env_variable_put(out->name, i + 2 == e->kit.n ? "width" : "length");
+    const uint64_t sizes = e->of_k + e->of_v, constants = e->kit.n - e->constants.count;
+    if (i >= constants) {
+        cloth_constants_variable(&e->constants, i - constants, out);
+    } else if (i >= sizes) {
+        ds_env_variable_put(out->name, i == sizes ? "width" : "length");
         ds_env_variable_put(out->unit, "m");
         ds_env_variable_put(out->group, "size");
-    } else if (e->variables == VELOCITY) {
-        ds_env_variable_put(out->name, "velocity.%c", "xyz"[i]);
+    } else if (i >= e->of_k) {
+        ds_env_variable_put(out->name, "velocity.%c", "xyz"[i - e->of_k]);
         ds_env_variable_put(out->unit, "m/s");
         ds_env_variable_put(out->group, "velocity");
     } else {
@@ -478,15 +499,18 @@ void sheet_env_variable(const void *self, uint64_t i, ds_env_variable *out)
 void sheet_env_range(const void *self, uint64_t i, double *lower, double *upper, double *start)
 {
     const sheet_env *e = self;
-    if (e->size && i + 2 >= e->kit.n) {
-        const uint64_t d = i + 2 - e->kit.n;
+    const uint64_t sizes = e->of_k + e->of_v, constants = e->kit.n - e->constants.count;
+    if (i >= constants) {
+        cloth_constants_range(&e->constants, i - constants, lower, upper, start);
+    } else if (i >= sizes) {
+        const uint64_t d = i - sizes;
         *lower = e->size_lower[d];
         *upper = e->size_upper[d];
         *start = 0.5 * (*lower + *upper);
-    } else if (e->variables == VELOCITY) {
-        *lower = e->lower[i];
-        *upper = e->upper[i];
-        *start = e->start[i];
+    } else if (i >= e->of_k) {
+        *lower = e->lower[i - e->of_k];
+        *upper = e->upper[i - e->of_k];
+        *start = e->start[i - e->of_k];
     } else {
         *lower = -1;
         *upper = 1;
@@ -518,7 +542,7 @@ ds_status sheet_env_adjoint(void *self, ds_eval *io)
     memset(e->net.w_bar, 0, (io->n - e->kit.n) * sizeof *io->grad);
     ds_status status = cloth_camera_status(&e->seen, cloth_adjoint(&e->c));
     if (status == DS_OK) {
-        gradient(e, io->grad);
+        gradient(e, io->x, io->grad);
     }
     return status;
 }

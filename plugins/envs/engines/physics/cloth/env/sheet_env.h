@@ -6,6 +6,7 @@
 
 #include "engines/physics/cloth/camera.h"
 #include "engines/physics/cloth/cloth.h"
+#include "engines/physics/cloth/env/constants.h"
 #include "engines/physics/cloth/sheet.h"
 #include "engines/physics/cloth/vertex_net.h"
 
@@ -15,7 +16,8 @@ typedef struct sheet_env {
     ds_env_kit kit; /* first; its output steps are of `every` steps of the simulation */
     cloth c;
     sheet s;
-    int64_t variables, loss, size;
+    int64_t loss, size;
+    uint64_t of_k, of_v;                    /* variables that are stiffness and velocity */
     uint64_t cells, across, along, patches; /* along one edge; patches along each direction, and in all */
     uint64_t hold, every;
     double range[2], fixed_k, fixed_v[3], fixed_size[2], height, damping;
@@ -24,6 +26,8 @@ typedef struct sheet_env {
     double start_k;                      /* variable of the stiffness at the start, in [-1, 1] */
     double *target_k, target_v[3];       /* stiffness of the patches and velocity of the target */
     double *k, *k_bar;                   /* per patch: N/m */
+    double height_bar;                   /* by `height` */
+    cloth_constants constants;           /* the last variables */
     double v[3], v_bar[3], dim[2];       /* of the present episode: velocity, width and length */
     uint32_t corner[4];
     double *target, *goal; /* final positions of the target; its centre of mass, stored as one vertex */
@@ -42,6 +46,8 @@ extern const char sheet_env_cure[];
 double sheet_env_variable_of(const sheet_env *e, double k);
 
 /* Entries of the ds_env_table; sheet_env_read() reads sheet_env_params. */
+/* Counts the variables of the environment anew. */
+void sheet_env_count(sheet_env *e);
 void sheet_env_read(void *self, ds_param_reader *in);
 uint64_t sheet_env_hooks(const void *self, ds_hook *out);
 ds_status sheet_env_allocate(void *self);

@@ -7,6 +7,8 @@
 #include "engines/physics/cloth/env/sheet_env.h"
 #include "engines/physics/soft/scene/setup.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What an instance keeps of its file: texts and values that its environment refers to. */
@@ -58,16 +60,17 @@ scene_file *cloth_scene_open(ds_param_reader *in)
 
 /* ---- what all have ---- */
 
-/* Opens the file, refuses other sections and reads the keys of the table into `o->params`. */
-static void open_keys(opened *o, ds_param_reader *in, const char *const *kinds, const ds_param *const *schema,
-                      const scene_key *keys, ds_memory *memory)
+/* Opens the file, refuses other sections and reads the keys of the table into `o->params`; `variables` says
+ * what can be one. */
+static void open_keys(opened *o, ds_param_reader *in, const char *const *kinds, const char *variables,
+                      const ds_param *const *schema, const scene_key *keys, ds_memory *memory)
 {
     o->file = cloth_scene_open(in);
     if (in->status != DS_OK) {
         return;
     }
     scene_kinds(o->file, kinds);
-    scene_variables(o->file, "stiffness, velocity and size of [cloth]");
+    scene_variables(o->file, variables);
     for (const char *const *kind = kinds; *kind; kind++) {
         const scene_section *first = scene_next(o->file, NULL, *kind),
                             *second = first ? scene_next(o->file, first, *kind) : NULL;
@@ -81,11 +84,97 @@ static void open_keys(opened *o, ds_param_reader *in, const char *const *kinds, 
     in->status = scene_params_open(&o->params, o->file, in->host, schema, keys, memory);
 }
 
-/* Downward gravity, as the spring model has it. */
-static void read_gravity(opened *o)
+/* ---- constants that can be variables ---- */
+
+typedef enum worst_end { START, LOWER, UPPER } worst_end; /* where the longest stable step is shortest */
+
+/* What is read of a scene whose constants can be variables. */
+typedef struct constants_reader {
+    opened *o;
+    cloth_constants *to;
+    bool has_truth; /* the target is an episode */
+} constants_reader;
+
+/* A number that a constant of the engine is made of: `scale` times the number is at `at`. */
+typedef struct constant_place {
+    double *at;
+    const double *bar; /* derivative by *at */
+    double scale;
+    worst_end worst;
+} constant_place;
+
+static constant_place place_of(double *at, const double *bar, worst_end worst)
 {
+    return (constant_place){at, bar, 1, worst};
+}
+
+/* Adds the number of key `key` to the variables, under the name of its section unless that is [scene] or
+ * [cloth]; `part`: "" or ".x" for one of several numbers. */
+static void add_constant(const constants_reader *r, const scene_section *s, const char *of, const char *key,
+                         const char *part, const char *unit, const scene_quantity *q,
+                         const constant_place *place)
+{
+    scene_file *f = r->o->file;
+    if (r->to->count == CLOTH_MOST_CONSTANTS) {
+        scene_fail(f, s, key, "more than %d constants are variables", CLOTH_MOST_CONSTANTS);
+        return;
+    }
+    if (r->has_truth && isnan(q->truth)) {
+        scene_fail(f, s, key, "%s is a variable: add 'truth VALUE', its value in the target", key);
+    } else if (!r->has_truth && !isnan(q->truth)) {
+        scene_fail(f, s, key, "%s has a truth, but the target is not an episode: remove 'truth'", key);
+    }
+    cloth_constant *c = &r->to->item[r->to->count++];
+    *c = (cloth_constant){.unit = unit,
+                          .log = q->log,
+                          .lower = q->lower,
+                          .upper = q->upper,
+                          .start = q->value,
+                          .truth = isnan(q->truth) ? q->value : q->truth,
+                          .worst = place->worst == LOWER   ? q->lower
+                                   : place->worst == UPPER ? q->upper
+                                                           : q->value,
+                          .scale = place->scale,
+                          .at = place->at,
+                          .bar = place->bar};
+    snprintf(c->name, sizeof c->name, "%s%s%s%s", of, *of ? "." : "", key, part);
+}
+
+/* Reads a number of the first section of a kind, which is parameter `param`. */
+static void read_constant(const constants_reader *r, const char *kind, const char *key, const char *param,
+                          constant_place place)
+{
+    opened *o = r->o;
+    const scene_section *s = scene_next(o->file, NULL, kind);
+    for (const ds_param *const *p = o->params.schema; *p; p++) {
+        if (strcmp((*p)->name, param) == 0) {
+            const scene_quantity q =
+                scene_quantity_of(o->file, s, key, (*p)->min, (*p)->max, strtod((*p)->default_text, NULL));
+            const bool own = strcmp(kind, "cloth") == 0 || strcmp(kind, "scene") == 0;
+            scene_params_set(&o->params, param, q.value);
+            *place.at = q.value;
+            if (q.variable) {
+                add_constant(r, s, own ? "" : kind, key, "", (*p)->unit, &q, &place);
+            }
+        }
+    }
+}
+
+/* Downward gravity, as the spring model has it. */
+static void read_gravity(const constants_reader *r, constant_place place)
+{
+    opened *o = r->o;
     const scene_section *s = scene_find(o->file, "scene", "");
     double g[3] = {0, -9.81, 0};
+    if (scene_varies(o->file, s, "gravity")) {
+        if (scene_count(o->file, s, "gravity") != 1) {
+            scene_fail(o->file, s, "gravity",
+                       "with model = springs a variable gravity is one number, downward: write 'variable "
+                       "LOWER..UPPER'");
+        }
+        read_constant(r, "scene", "gravity", "gravity", place);
+        return;
+    }
     scene_numbers(o->file, s, "gravity", 3, false, -1e3, 1e3, g);
     if (g[0] < 0 || g[0] > 0 || g[2] < 0 || g[2] > 0) {
         scene_fail(o->file, s, "gravity", "gravity = %g %g %g: with model = springs it must be along y", g[0],
@@ -136,7 +225,24 @@ static void read_truth(opened *o, const char *key, const char *const *params, si
     }
 }
 
-static void read_variables(opened *o, scene_quantity *k, scene_quantity v[3], scene_quantity size[2])
+/* Those of a cloth and of what it touches. */
+static void read_sheet_constants(sheet_scene *e)
+{
+    cloth_constants *k = &e->env.constants;
+    cloth *c = &e->env.c;
+    const constants_reader r = {&e->scene, k, true};
+    read_gravity(&r, place_of(&c->gravity, &c->gravity_bar, START));
+    read_constant(&r, "cloth", "mass", "mass", place_of(&k->mass, &k->mass_bar, LOWER));
+    read_constant(&r, "cloth", "damping", "damping", place_of(&k->damping, &k->damping_bar, UPPER));
+    read_constant(&r, "cloth", "drag", "drag", place_of(&c->drag, &c->drag_bar, UPPER));
+    read_constant(&r, "cloth", "height", "height", place_of(&e->env.height, &e->env.height_bar, START));
+    read_constant(&r, "floor", "height", "floor", place_of(&c->floor.height, &c->height_bar, START));
+    read_constant(&r, "floor", "friction", "mu", place_of(&c->floor.mu, &c->mu_bar, START));
+    c->by_constants = k->count > 0;
+}
+
+static void read_variables(opened *o, const cloth_constants *constants, scene_quantity *k,
+                           scene_quantity v[3], scene_quantity size[2])
 {
     static const char *const truths[] = {"stiffness", "velocity", "size"};
     scene_file *f = o->file;
@@ -148,10 +254,10 @@ static void read_variables(opened *o, scene_quantity *k, scene_quantity v[3], sc
         scene_has(f, scene_next(f, NULL, "target"), truths[i]);
     }
     scene_done(f); /* before what is missing: a misspelt key is both */
-    if (k->variable == v[0].variable) {
-        scene_fail(f, s, k->variable ? "velocity" : NULL,
-                   "stiffness or velocity of the cloth must be a variable, and not both: write 'variable "
-                   "LOWER..UPPER'");
+    if (!k->variable && !v[0].variable && !size[0].variable && constants->count == 0) {
+        scene_fail(f, s, NULL,
+                   "no number of this scene is a variable: write 'variable LOWER..UPPER', for example at "
+                   "the stiffness or velocity of the cloth");
     }
     if (k->variable && !k->log) {
         scene_fail(f, s, "stiffness", "a variable stiffness must be logarithmic: add 'log'");
@@ -191,26 +297,23 @@ static void read_sheet(void *self, ds_param_reader *in)
                                      {"scene", "duration", "duration"},
                                      {"cloth", "cells", "cells"},
                                      {"cloth", "patches", "patches"},
-                                     {"cloth", "mass", "mass"},
-                                     {"cloth", "damping", "damping"},
-                                     {"cloth", "drag", "drag"},
-                                     {"cloth", "height", "height"},
                                      {"hold", "duration", "hold"},
-                                     {"floor", "height", "floor"},
-                                     {"floor", "friction", "mu"},
                                      {"floor", "time_of_impact", "toi"},
                                      {"target", "stiffness", "target_stiffness"},
                                      CAMERA_KEYS,
                                      {NULL, NULL, NULL}};
     sheet_scene *e = self;
     opened *o = &e->scene;
-    open_keys(o, in, kinds, sheet_env_params, keys, &e->env.kit.memory);
+    open_keys(o, in, kinds,
+              "gravity; stiffness, velocity, size, mass, damping, drag and height of [cloth]; height and "
+              "friction of [floor]",
+              sheet_env_params, keys, &e->env.kit.memory);
     if (in->status != DS_OK) {
         return;
     }
     scene_quantity k, v[3] = {{.value = 0}, {.value = 0}, {.value = 0}},
                       size[2] = {{.value = 0.2}, {.value = 0.2}};
-    read_gravity(o);
+    read_sheet_constants(e);
     scene_choice(o->file, scene_next(o->file, NULL, "cloth"), "shape", shapes, 0);
     if (!scene_next(o->file, NULL, "cloth")) {
         scene_fail(o->file, NULL, NULL, "section [cloth NAME] is missing");
@@ -224,12 +327,15 @@ static void read_sheet(void *self, ds_param_reader *in)
     if (!scene_failed(o->file)) {
         e->env.solids = soft_setup_obstacles(o->file, &e->env.kit.memory, e->env.solid);
     }
-    read_variables(o, &k, v, size);
+    read_variables(o, &e->env.constants, &k, v, size);
     read_true_stiffness(o, &k);
     if (is_good(o, in)) {
         ds_param_reader own = {&o->params.host, DS_OK};
         sheet_env_read(&e->env, &own);
         in->status = own.status;
+        e->env.of_k = k.variable ? e->env.patches : 0;
+        e->env.of_v = v[0].variable ? 3 : 0;
+        sheet_env_count(&e->env);
     }
     for (int i = 0; i < 3; i++) {
         e->env.lower[i] = v[i].lower;
@@ -260,17 +366,28 @@ typedef struct disc_scene {
     opened scene;
 } disc_scene;
 
+/* Those of a slab and its pan. */
+static void read_disc_constants(disc_scene *e)
+{
+    cloth_constants *k = &e->env.constants;
+    cloth *c = &e->env.c;
+    const constants_reader r = {&e->scene, k, false};
+    read_gravity(&r, place_of(&c->gravity, &c->gravity_bar, START));
+    read_constant(&r, "cloth", "mass", "mass", place_of(&k->mass, &k->mass_bar, LOWER));
+    read_constant(&r, "cloth", "stiffness", "stiffness",
+                  place_of(&e->env.stiffness, &e->env.stiffness_bar, UPPER));
+    read_constant(&r, "cloth", "damping", "damping", place_of(&k->damping, &k->damping_bar, UPPER));
+    read_constant(&r, "cloth", "drag", "drag", place_of(&c->drag, &c->drag_bar, UPPER));
+    read_constant(&r, "pan", "friction", "mu", place_of(&c->pan.mu, &c->mu_bar, START));
+    c->by_constants = k->count > 0;
+}
+
 static void read_disc(void *self, ds_param_reader *in)
 {
     static const char *const kinds[] = {"scene", "cloth", "pan", "actions", "target", "loss", "camera", NULL};
     static const char *const shapes[] = {"disc", NULL};
     static const scene_key keys[] = {{"scene", "step", "h"},
                                      {"scene", "duration", "duration"},
-                                     {"cloth", "mass", "mass"},
-                                     {"cloth", "stiffness", "stiffness"},
-                                     {"cloth", "damping", "damping"},
-                                     {"cloth", "drag", "drag"},
-                                     {"pan", "friction", "mu"},
                                      {"pan", "lower", "lower"},
                                      {"pan", "upper", "upper"},
                                      {"pan", "softness", "softness"},
@@ -286,12 +403,13 @@ static void read_disc(void *self, ds_param_reader *in)
                                      {NULL, NULL, NULL}};
     disc_scene *e = self;
     opened *o = &e->scene;
-    open_keys(o, in, kinds, disc_env_params, keys, &e->env.kit.memory);
+    open_keys(o, in, kinds, "gravity; stiffness, mass, damping and drag of [cloth]; friction of [pan]",
+              disc_env_params, keys, &e->env.kit.memory);
     if (in->status != DS_OK) {
         return;
     }
     const scene_section *slab = scene_next(o->file, NULL, "cloth"), *pan = scene_next(o->file, NULL, "pan");
-    read_gravity(o);
+    read_disc_constants(e);
     if (!slab) {
         scene_fail(o->file, NULL, NULL, "section [cloth NAME] is missing");
     }
@@ -355,7 +473,8 @@ static void read_lift(void *self, ds_param_reader *in)
                                      {NULL, NULL, NULL}};
     lift_scene *e = self;
     opened *o = &e->scene;
-    open_keys(o, in, kinds, lift_env_params, keys, &e->env.kit.memory);
+    open_keys(o, in, kinds, "none with [recording], where the cloth itself is unknown", lift_env_params, keys,
+              &e->env.kit.memory);
     if (is_good(o, in)) {
         ds_param_reader own = {&o->params.host, DS_OK};
         lift_env_read(&e->env, &own);
