@@ -730,6 +730,17 @@ static void mistakes(void **state)
     refuses("[task]\nmodel = %s/none.urdf\n", "No such file");
     refuses(TASK LIMITS, "section [loss.NAME] is missing");
     refuses(TASK "colour = red\n" LIMITS LOSS, "[task] colour: unknown setting");
+    refuses(TASK "durration = 1\n" LIMITS LOSS,
+            "[task] durration: unknown setting; did you mean 'duration'?");
+    refuses(TASK LIMITS LOSS "wieght = 1\n", "[loss.a] wieght: unknown setting; did you mean 'weight'?");
+    refuses(TASK LIMITS LOSS "[variable]\nmass.pole = 1 2\n", "unknown section [variable]: use [task], ");
+    refuses(TASK LIMITS LOSS "[variable]\nmass.pole = 1 2\n", "did you mean 'variables'?");
+    refuses("model = x.xml\n" TASK LIMITS LOSS, "model: a setting before the first section");
+    refuses("<robot name=\"%s\">\n<link/>\n", "a model, not a task");
+    refuses("<robot>\n<link name=\"%s\"/>\n", "a model, not a task");
+    refuses(TASK LIMITS LOSS "[variables]\nmass.poel = 1 2\n", "no such body; did you mean 'pole'?");
+    refuses(TASK LIMITS "[loss.a]\nwhat = position\nof = poel\n", "site or body; did you mean 'pole'?");
+    refuses(TASK "[start]\nhigne = 1\n" LOSS, "does not exist in the model; did you mean 'hinge'?");
     refuses(TASK "step = 0\n" LOSS, "step must be above 0");
     refuses(TASK "step = nan\n" LOSS, "finite numbers");
     refuses(TASK "duration = 1\ncontrol_step = 0.3\n" LOSS, "not a multiple of control_step");

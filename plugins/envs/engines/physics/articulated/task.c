@@ -5,6 +5,8 @@
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
 
+#include <diffsim/helper/nearest.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
@@ -12,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ENTRIES = 2000, MOST_STEPS = 1000000 };
+enum { MOST_ENTRIES = 2000, MOST_STEPS = 1000000, MOST_KNOWN = 500 };
+enum { JOINTS = 1, BODIES = 2, SITES = 4, ACTUATORS = 8 }; /* kinds of names */
 
 /* The task without a file: a pole on a cart swings up. */
 static const char own_name[] = "built-in task";
@@ -38,8 +41,9 @@ typedef struct reader {
     task *out;
     const char *path;
     char *error;
-    int failed, entries, lost;
+    int failed, entries, lost, lookups;
     entry *entry;
+    entry lookup[MOST_KNOWN]; /* section and name of the settings that were looked up, for typing errors */
 } reader;
 
 DS_PRINTF(2, 3)
@@ -77,9 +81,28 @@ static int add_entry(void *self, const char *section, const char *name, const ch
     return 1;
 }
 
+/* Terms of the loss have the same names in all their sections. */
+static int same_kind(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0 || (strncmp(a, "loss.", 5) == 0 && strncmp(b, "loss.", 5) == 0);
+}
+
+static void note_lookup(reader *in, const char *section, const char *name)
+{
+    for (int k = 0; k < in->lookups; k++) {
+        if (strcmp(in->lookup[k].name, name) == 0 && same_kind(in->lookup[k].section, section)) {
+            return;
+        }
+    }
+    if (in->lookups < MOST_KNOWN) {
+        in->lookup[in->lookups++] = (entry){.section = section, .name = name};
+    }
+}
+
 static const char *text_of(reader *in, const char *section, const char *name)
 {
     const char *found = NULL;
+    note_lookup(in, section, name);
     for (int k = 0; k < in->entries; k++) {
         entry *e = &in->entry[k];
         if (strcmp(e->section, section) == 0 && strcmp(e->name, name) == 0) {
@@ -176,13 +199,94 @@ static void copy_name(reader *in, const char *from, char to[TREE_NAME])
     memcpy(to, from, strlen(from) + 1);
 }
 
+/* ---- typing errors ---- */
+
+/* "; did you mean 'x'?", or nothing where no known name is near. */
+static const char *suggest(const char *name, const char *const *known, size_t count,
+                           char text[TREE_NAME + 24])
+{
+    const char *near = ds_nearest(name, known, count);
+    snprintf(text, TREE_NAME + 24, near ? "; did you mean '%.63s'?" : "%.0s", near ? near : "");
+    return text;
+}
+
+/* The same for a name that the model lacks, among its names of these kinds. */
+static const char *suggest_name(const reader *in, int kinds, const char *name, char text[TREE_NAME + 24])
+{
+    const robot *r = &in->out->robot;
+    const tree *t = r->tree;
+    const char *known[MOST_KNOWN];
+    size_t n = 0;
+    for (int i = 0; i < t->links && n + 2 <= MOST_KNOWN; i++) {
+        if ((kinds & JOINTS) && t->link[i].kind != TREE_FIXED) {
+            known[n++] = t->link[i].joint;
+        }
+        if (kinds & BODIES) {
+            known[n++] = t->link[i].name;
+        }
+    }
+    for (int i = 0; (kinds & SITES) && i < t->sites && n < MOST_KNOWN; i++) {
+        known[n++] = t->site[i].name;
+    }
+    for (int i = 0; (kinds & ACTUATORS) && i < r->actuators && n < MOST_KNOWN; i++) {
+        known[n++] = r->actuator[i].name;
+    }
+    return suggest(name, known, n, text);
+}
+
+/* A file that is not a task, and sections that no task has. */
+static void check_sections(reader *in)
+{
+    static const char *const sections[] = {"task", "start", "controls", "loss.NAME", "variables", "noise"};
+    const size_t n = sizeof sections / sizeof *sections;
+    char near[TREE_NAME + 24];
+    for (int i = 0; i < in->entries && !in->failed; i++) {
+        const char *section = in->entry[i].section;
+        size_t k = 0;
+        while (k < n && strcmp(sections[k], section) != 0) {
+            k++;
+        }
+        if (!*section) {
+            task_fail(in, "%.40s: a setting before the first section; begin with [task]", in->entry[i].name);
+        } else if (k == n && strncmp(section, "loss.", 5) != 0) {
+            task_fail(in,
+                      "unknown section [%.40s]: use [task], [start], [controls], [loss.NAME], [variables] or "
+                      "[noise]%s",
+                      section, suggest(section, sections, n, near));
+        }
+    }
+}
+
+/* Settings that nothing looked up. */
+static void check_settings(reader *in)
+{
+    const char *known[MOST_KNOWN];
+    char near[TREE_NAME + 24];
+    for (int i = 0; i < in->entries && !in->failed; i++) {
+        const entry *e = &in->entry[i];
+        size_t n = 0;
+        for (int k = 0; !e->used && k < in->lookups; k++) {
+            if (same_kind(in->lookup[k].section, e->section)) {
+                known[n++] = in->lookup[k].name;
+            }
+        }
+        if (!e->used) {
+            task_fail(in, "[%.40s] %.40s: unknown setting%s", e->section, e->name,
+                      suggest(e->name, known, n, near));
+        }
+    }
+}
+
 static int joint_named(reader *in, const entry *e, const char *name, int single)
 {
     const tree *t = in->out->robot.tree;
     int link = tree_find_joint(t, name);
-    if (link < 0 || (single && t->link[link].nv != 1)) {
-        task_fail(in, "[%s] %s: joint \"%.40s\" %s", e->section, e->name, name,
-                  link < 0 ? "does not exist in the model" : "has no single position");
+    char near[TREE_NAME + 24];
+    if (link < 0) {
+        task_fail(in, "[%s] %s: joint \"%.40s\" does not exist in the model%s", e->section, e->name, name,
+                  suggest_name(in, JOINTS, name, near));
+    } else if (single && t->link[link].nv != 1) {
+        task_fail(in, "[%s] %s: joint \"%.40s\" has no single position", e->section, e->name, name);
     }
     return link;
 }
@@ -557,8 +661,9 @@ static void read_control(reader *in, entry *e)
         c.link = joint_named(in, e, e->name + (force ? 6 : 9), 1);
         copy_name(in, e->name, c.name);
     } else {
-        task_fail(in, "[controls] %.40s: the model has no such actuator; use force.JOINT or position.JOINT",
-                  e->name);
+        char near[TREE_NAME + 24];
+        task_fail(in, "[controls] %.40s: the model has no such actuator; use force.JOINT or position.JOINT%s",
+                  e->name, suggest_name(in, ACTUATORS, e->name, near));
     }
     if (n >= 2) {
         c.lower = v[0];
@@ -662,7 +767,9 @@ static void find_place(reader *in, task_term *term, const char *section, const c
     const tree *t = in->out->robot.tree;
     int site = tree_find_site(t, name), link = tree_find_link(t, name);
     if (site < 0 && link < 0) {
-        task_fail(in, "[%s] of = %.40s: the model has no such site or body", section, name);
+        char near[TREE_NAME + 24];
+        task_fail(in, "[%s] of = %.40s: the model has no such site or body%s", section, name,
+                  suggest_name(in, SITES | BODIES, name, near));
         return;
     }
     term->link = site >= 0 ? t->site[site].link : link;
@@ -795,7 +902,9 @@ static void read_variable(reader *in, entry *e)
         if (strlen(of_links[i]) == length && strncmp(e->name, of_links[i], length) == 0) {
             int link = tree_find_link(t, dot + 1);
             if (link < 0) {
-                task_fail(in, "[variables] %s: the model has no such body", e->name);
+                char near[TREE_NAME + 24];
+                task_fail(in, "[variables] %s: the model has no such body%s", e->name,
+                          suggest_name(in, BODIES, dot + 1, near));
                 return;
             }
             x->number = tree_link_number(t, (enum tree_link_number)i, link);
@@ -865,11 +974,14 @@ int task_read(ds_memory *m, const char *path, const char *model, task *out, char
     in.failed = line == -2 || m->failed ? 2 : 0;
     if (line == -1) {
         task_fail(&in, "%s", strerror(errno));
+    } else if (line > 0 && in.entries > 0 && in.entry[0].name && in.entry[0].name[0] == '<') {
+        task_fail(&in, "a model, not a task: name it by model in section [task] of a task file");
     } else if (line > 0) {
         task_fail(&in, "line %d is not a section, a setting or a comment", line);
     } else if (in.lost) {
         task_fail(&in, "more than %d settings", MOST_ENTRIES);
     }
+    check_sections(&in);
     static void (*const parts[])(reader *) = {read_settings, read_noise, read_start, read_controls,
                                               read_terms};
     if (!in.failed) {
@@ -883,11 +995,7 @@ int task_read(ds_memory *m, const char *path, const char *model, task *out, char
             read_variable(&in, &in.entry[i]);
         }
     }
-    for (int i = 0; i < in.entries && !in.failed; i++) {
-        if (!in.entry[i].used) {
-            task_fail(&in, "[%.40s] %.40s: unknown setting", in.entry[i].section, in.entry[i].name);
-        }
-    }
+    check_settings(&in);
     if (!in.failed && (out->controls == 0 || out->known != NULL) && out->variables == 0) {
         task_fail(
             &in,
