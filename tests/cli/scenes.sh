@@ -43,6 +43,8 @@ wrong "$(line ^youngs)" "youngs_modulus = -3 is out of range: use a value from 1
 wrong "$(line ^youngs)" "youngs_modulus = 5k: expected a number" 's/^youngs_modulus.*/youngs_modulus = 5k/'
 wrong "$(line ^law)" "law = 'plastcine': expected one of plasticine, elastic, fluid, sand; did you mean 'plasticine'?" 's/= plasticine/= plastcine/'
 wrong "$(line ^material)" "section [material clay] is missing" 's/^material.*/material = clay/'
+wrong "$(line ^material)" "section [material plastcine] is missing; did you mean 'plasticine'?" 's/^material.*/material = plastcine/'
+wrong "" "the scene has no loss: add a section [target], where the material should go, or a term [loss NAME]" '/^.target/,/^$/d'
 wrong "$(line ^youngs)" "remove 'truth'" 's/^youngs_modulus.*/youngs_modulus = variable 10^3..10^4 log truth 5000/'
 wrong "$(line ^youngs)" "youngs_modulus = 1e+10 is out of range" 's/^youngs_modulus.*/youngs_modulus = variable 10^3..10^10 log/'
 wrong "$(line ^youngs)" "[start VALUE] [truth VALUE]' with LOWER below UPPER" 's/^youngs_modulus.*/youngs_modulus = variable 10^4..10^3/'

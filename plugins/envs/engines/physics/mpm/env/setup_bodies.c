@@ -5,6 +5,8 @@
 #include "engines/kit/algebra/quaternion.h"
 #include "engines/physics/fem/read.h"
 
+#include <diffsim/helper/nearest.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,11 +76,17 @@ static void use_material(mpm_setup_reader *r, const scene_section *s, mpm_body *
             m = &r->materials[i];
         }
     }
-    if (!m) {
-        scene_fail(r->f, s, "material",
-                   name[0] ? "section [material %.47s] is missing"
-                           : "the key 'material' must name a section [material ...]%.0s",
-                   name);
+    if (!m && !name[0]) {
+        scene_fail(r->f, s, "material", "the key 'material' must name a section [material ...]");
+        return;
+    } else if (!m) {
+        const char *names[MPM_MOST_MATERIALS];
+        for (uint32_t i = 0; i < r->n_materials; i++) {
+            names[i] = r->materials[i].name;
+        }
+        const char *near = ds_nearest(name, names, r->n_materials);
+        scene_fail(r->f, s, "material", "section [material %.47s] is missing%s%.47s%s", name,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         return;
     }
     mpm_scene *scene = &r->setup->task.scene;

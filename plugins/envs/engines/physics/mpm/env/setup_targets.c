@@ -143,7 +143,9 @@ void mpm_setup_targets(mpm_setup_reader *r)
             "a target is a density of the unit cube, and this scene has a section [grid]: use terms of "
             "the loss, [loss NAME]");
     } else if (n == 0 && task->terms.count == 0) {
-        scene_fail(f, NULL, NULL, "section [target] is missing: it states where the material should go");
+        scene_fail(f, NULL, NULL,
+                   "the scene has no loss: add a section [target], where the material should go, or a term "
+                   "[loss NAME]");
     } else if ((whole != NULL) + (aims > 0) + (r->setup->shapes.n_bodies > 0) > 1) {
         scene_fail(f, NULL, NULL,
                    "the target is a file, or bodies that move, or shapes; this scene has two of them");
