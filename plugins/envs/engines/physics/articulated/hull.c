@@ -253,25 +253,45 @@ int hull_of(ds_memory *m, const double *point, size_t count, tree_mesh *out)
 
 /* ---- mass ---- */
 
-double hull_mass(const tree_mesh *s, robot_mass *out)
+/* Adds the first and second moments, about the apex, of the pyramids between it and the triangles; with
+ * `positive` all of them count as positive. Returns their volume. */
+static double pyramids(const tree_mesh *s, const double apex[3], int positive, double moment[3], double C[9])
 {
-    double volume = 0, moment[3] = {0}, C[9] = {0};
+    double volume = 0;
     for (int t = 0; t < s->triangles; t++) {
-        const double *a = s->point + 3 * s->triangle[3 * t], *b = s->point + 3 * s->triangle[3 * t + 1],
-                     *c = s->point + 3 * s->triangle[3 * t + 2];
-        double n[3], sum[3];
-        vec3_cross(b, c, n);
-        double det = vec3_dot(a, n); /* six times the volume of the tetrahedron with the origin */
+        double corner[3][3], n[3], sum[3];
+        for (int i = 0; i < 3; i++) {
+            memcpy(corner[i], s->point + 3 * s->triangle[3 * t + i], sizeof corner[i]);
+            vec3_add_scaled(corner[i], -1, apex);
+        }
+        vec3_cross(corner[1], corner[2], n);
+        double det = vec3_dot(corner[0], n); /* six times the volume */
+        det = positive ? fabs(det) : det;
         for (int k = 0; k < 3; k++) {
-            sum[k] = a[k] + b[k] + c[k];
+            sum[k] = corner[0][k] + corner[1][k] + corner[2][k];
             moment[k] += det / 24 * sum[k];
         }
         volume += det / 6;
-        mat3_add_outer(C, det / 120, a, a);
-        mat3_add_outer(C, det / 120, b, b);
-        mat3_add_outer(C, det / 120, c, c);
+        for (int i = 0; i < 3; i++) {
+            mat3_add_outer(C, det / 120, corner[i], corner[i]);
+        }
         mat3_add_outer(C, det / 120, sum, sum);
     }
+    return volume;
+}
+
+/* The inertia of second moments. */
+static void inertia_of(const double C[9], double inertia[9])
+{
+    for (int k = 0; k < 9; k++) {
+        inertia[k] = (k % 4 == 0 ? C[0] + C[4] + C[8] : 0) - C[k];
+    }
+}
+
+double hull_mass(const tree_mesh *s, robot_mass *out)
+{
+    const double origin[3] = {0};
+    double moment[3] = {0}, C[9] = {0}, volume = pyramids(s, origin, 0, moment, C);
     memset(out, 0, sizeof *out);
     out->mass = 1;
     for (int k = 0; k < 3; k++) {
@@ -281,10 +301,83 @@ double hull_mass(const tree_mesh *s, robot_mass *out)
         C[k] /= volume;
     }
     mat3_add_outer(C, -1, out->centre, out->centre);
-    for (int k = 0; k < 9; k++) {
-        out->inertia[k] = (k % 4 == 0 ? C[0] + C[4] + C[8] : 0) - C[k];
-    }
+    inertia_of(C, out->inertia);
     return volume;
+}
+
+/* Area of a triangle along its normal, times 2; `middle` is three times its centre. */
+static void area_of(const tree_mesh *s, int t, double area[3], double middle[3])
+{
+    const double *a = s->point + 3 * s->triangle[3 * t], *b = s->point + 3 * s->triangle[3 * t + 1],
+                 *c = s->point + 3 * s->triangle[3 * t + 2];
+    double ab[3], ac[3];
+    for (int k = 0; k < 3; k++) {
+        ab[k] = b[k] - a[k];
+        ac[k] = c[k] - a[k];
+        middle[k] = a[k] + b[k] + c[k];
+    }
+    vec3_cross(ab, ac, area);
+}
+
+double hull_mass_legacy(const tree_mesh *s, robot_mass *out)
+{
+    double apex[3] = {0}, areas = 0, moment[3] = {0}, unused[3] = {0}, C[9] = {0}, rest[9] = {0};
+    for (int t = 0; t < s->triangles; t++) {
+        double area[3], middle[3];
+        area_of(s, t, area, middle);
+        double size = sqrt(vec3_dot(area, area));
+        areas += size;
+        vec3_add_scaled(apex, size / 3, middle);
+    }
+    for (int k = 0; k < 3; k++) {
+        apex[k] /= areas;
+    }
+    double volume = pyramids(s, apex, 1, moment, rest);
+    memset(out, 0, sizeof *out);
+    out->mass = 1;
+    for (int k = 0; k < 3; k++) {
+        out->centre[k] = apex[k] + moment[k] / volume;
+    }
+    volume = pyramids(s, out->centre, 1, unused, C);
+    for (int k = 0; k < 9; k++) {
+        C[k] /= volume;
+    }
+    inertia_of(C, out->inertia);
+    return volume;
+}
+
+double hull_opening(const tree_mesh *s)
+{
+    double sum[3] = {0}, all = 0, first[3] = {0}, reach = 0, flow[9] = {0}, open = 0;
+    for (int t = 0; t < s->triangles; t++) {
+        double area[3], middle[3];
+        area_of(s, t, area, middle);
+        memcpy(first, t == 0 ? middle : first, sizeof first);
+        vec3_add_scaled(middle, -1, first);
+        reach = fmax(reach, sqrt(vec3_dot(middle, middle)));
+        all += sqrt(vec3_dot(area, area));
+        vec3_add_scaled(sum, 1, area);
+        mat3_add_outer(flow, 1, middle, area);
+    }
+    /* flow is the volume times the unit matrix, by the theorem of Gauss for each coordinate */
+    for (int k = 0; k < 9; k++) {
+        open = fmax(open, fabs(k % 4 == 0 ? flow[k] - flow[0] : flow[k]) / reach);
+    }
+    return fmax(open, sqrt(vec3_dot(sum, sum))) / all;
+}
+
+double hull_outside(const tree_mesh *s, const double *point, size_t count)
+{
+    double far = 0;
+    for (int t = 0; t < s->triangles; t++) {
+        double area[3], middle[3];
+        area_of(s, t, area, middle);
+        const double size = sqrt(vec3_dot(area, area)), level = vec3_dot(area, middle) / 3;
+        for (size_t i = 0; i < count && size > 0; i++) {
+            far = fmax(far, (vec3_dot(area, point + 3 * i) - level) / size);
+        }
+    }
+    return far;
 }
 
 /* ---- pictures ---- */

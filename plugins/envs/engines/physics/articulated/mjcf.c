@@ -54,6 +54,10 @@ static int read_joint(mjcf *f, const robot_node *n, int parent, const double at[
         return -1;
     }
     memset(anchor, 0, 3 * sizeof *anchor);
+    if (kinds[k] == TREE_FREE && mjcf_choice(f, n, "align", 0)) {
+        robot_fail(f->in, n, "align=\"true\" is not supported: positions are of the frame of the body");
+        return -1;
+    }
     if (kinds[k] == TREE_FREE && (parent >= 0 || before)) {
         robot_fail(f->in, n, "a free joint belongs to a body of the world and is its only joint");
         return -1;
@@ -245,6 +249,10 @@ static void read_compiler(mjcf *f, const robot_node *n)
     }
     f->auto_limits = mjcf_choice(f, n, "autolimits", f->auto_limits);
     f->from_geoms = mjcf_choice(f, n, "inertiafromgeom", f->from_geoms);
+    f->exact_meshes = mjcf_choice(f, n, "exactmeshinertia", f->exact_meshes);
+    if (mjcf_choice(f, n, "alignfree", 0)) {
+        robot_fail(f->in, n, "alignfree=\"true\" is not supported: positions are of the frame of the body");
+    }
     text = robot_text(n, "meshdir") ? robot_text(n, "meshdir") : robot_text(n, "assetdir");
     f->mesh_folder = text ? text : f->mesh_folder;
     robot_values(f->in, n, "settotalmass", 1, &f->total);

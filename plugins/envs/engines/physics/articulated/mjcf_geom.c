@@ -57,34 +57,70 @@ static const robot_node *find_mesh(mjcf *f, const char *mesh)
     return NULL;
 }
 
+/* What the mass of a mesh is; legacy is MuJoCo's default. */
+static robot_mesh_inertia inertia_of_mesh(mjcf *f, const robot_node *mesh)
+{
+    const char *text = mjcf_value(f, mesh, "inertia");
+    if (text == NULL) {
+        return f->exact_meshes ? ROBOT_EXACT : ROBOT_LEGACY;
+    }
+    if (strcmp(text, "legacy") != 0 && strcmp(text, "exact") != 0 && strcmp(text, "convex") != 0) {
+        robot_fail(f->in, mesh, "inertia=\"%.20s\": use legacy, exact or convex", text);
+    }
+    return text[0] == 'l' ? ROBOT_LEGACY : text[0] == 'e' ? ROBOT_EXACT : ROBOT_CONVEX;
+}
+
+/* The attributes vertex and face of a mesh. */
+static int read_points(mjcf *f, const robot_node *m, const char *vertices, robot_mesh_use *use)
+{
+    const char *faces = robot_text(m, "face");
+    const size_t most = strlen(vertices) / 2 + 2, corners = faces ? strlen(faces) / 2 + 2 : 0;
+    double *point = ds_memory_doubles(f->in->m, most + corners), *index = point + most;
+    uint32_t *triangle = ds_memory_take(f->in->m, corners + 1, sizeof *triangle);
+    if (point == NULL || triangle == NULL) {
+        f->in->failed = 2;
+        return 0;
+    }
+    use->point = point;
+    use->points = robot_numbers(f->in, m, "vertex", vertices, 12, (int)most, point) / 3;
+    int count = faces ? robot_numbers(f->in, m, "face", faces, 3, (int)corners, index) : 0;
+    for (int i = 0; i < count && !f->in->failed; i++) {
+        if (count % 3 != 0 || !(index[i] >= 0 && index[i] < use->points && index[i] == floor(index[i]))) {
+            robot_fail(f->in, m, "face needs three numbers of vertices (0 to %d) for each triangle",
+                       use->points - 1);
+        } else {
+            triangle[i] = (uint32_t)index[i];
+        }
+    }
+    use->triangle = triangle;
+    use->triangles = count / 3;
+    return !f->in->failed;
+}
+
 /* Adds the shape of a geom of type mesh and its mass; -1: none was added. */
 static int read_mesh(mjcf *f, const robot_node *n, const char *mesh, robot_mesh_use *use, double density,
                      double mass, robot_mass *sum)
 {
     const robot_node *m = mesh ? find_mesh(f, mesh) : NULL;
     static const char *const refused[] = {"refpos", NULL};
-    double *point = NULL;
     if (m == NULL) {
         robot_fail(f->in, n, "the mesh asset \"%.40s\" is not defined", mesh ? mesh : "");
         return -1;
     }
-    const char *inline_points = robot_text(m, "vertex"), *inertia = mjcf_value(f, m, "inertia");
+    const char *inline_points = robot_text(m, "vertex");
+    double turn[4] = {1, 0, 0, 0};
     use->file = robot_text(m, "file");
     use->folder = f->mesh_folder;
     mjcf_numbers(f, m, "scale", 3, 3, use->scale);
     mjcf_refuse(f, m, refused, 0);
-    if (inertia && strcmp(inertia, "shell") == 0) {
-        robot_fail(f->in, m, "inertia=\"shell\" is not supported");
+    if (mjcf_numbers(f, m, "refquat", 4, 4, turn) && (turn[1] != 0 || turn[2] != 0 || turn[3] != 0)) {
+        robot_fail(f->in, m, "refquat is not supported: turn the geom instead");
     }
+    use->inertia = inertia_of_mesh(f, m);
     if (use->file == NULL && inline_points) {
-        size_t most = strlen(inline_points) / 2 + 2;
-        point = ds_memory_doubles(f->in->m, most);
-        if (point == NULL) {
-            f->in->failed = 2;
+        if (!read_points(f, m, inline_points, use)) {
             return -1;
         }
-        use->point = point;
-        use->points = robot_numbers(f->in, m, "vertex", inline_points, 12, (int)most, point) / 3;
     } else if (use->file == NULL) {
         robot_fail(f->in, m, "a mesh needs file or vertex");
     }

@@ -13,6 +13,7 @@ typedef struct mjcf {
     char sequence[4];
     const char *mesh_folder;
     int auto_limits;
+    int exact_meshes; /* their masses are exact where their assets name nothing else */
     int from_geoms;   /* masses: 0 = given ones, 1 = of the geoms, 2 = of the geoms where none is given */
     int need_mass;    /* of the geoms of the present body */
     double groups[2]; /* of geoms that have mass: the first and the last one */

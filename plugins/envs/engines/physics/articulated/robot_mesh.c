@@ -334,10 +334,33 @@ struct robot_mesh {
     struct robot_mesh *before;
     const char *path;
     double scale[3];
+    robot_mesh_inertia inertia;
     tree_mesh hull, drawn;
     robot_mass mass; /* for mass 1 */
     double volume;
+    const char *fault; /* NULL: the mass is right */
 };
+
+/* Mass of a surface of MJCF, which may have no triangles. */
+static void measure_mjcf(struct robot_mesh *s, const fem_mesh *m, const tree_mesh *all, double size)
+{
+    const double sign = s->scale[0] * s->scale[1] * s->scale[2] < 0 ? -1 : 1; /* turns triangles over */
+    if (m->triangles == 0 || s->inertia == ROBOT_CONVEX) {
+        s->volume = hull_mass(&s->hull, &s->mass);
+        s->fault = hull_outside(&s->hull, m->point, m->points) > 1e-6 * size
+                       ? "its convex hull has too many corners for its mass: add <inertial> to the body"
+                       : NULL;
+    } else if (s->inertia == ROBOT_EXACT) {
+        s->volume = sign * hull_mass(all, &s->mass);
+        s->fault = !(hull_opening(all) < 1e-6)
+                       ? "inertia=\"exact\" needs a closed surface whose triangles all face outwards"
+                   : !(s->volume > 0) ? "its triangles face inwards"
+                                      : NULL;
+    } else {
+        s->volume = hull_mass_legacy(all, &s->mass);
+        s->fault = s->volume > 0 ? NULL : "it has no volume";
+    }
+}
 
 /* Hull, picture and mass of the points and triangles. */
 static void measure(robot_reader *in, const robot_node *at, struct robot_mesh *s, const fem_mesh *m)
@@ -355,11 +378,15 @@ static void measure(robot_reader *in, const robot_node *at, struct robot_mesh *s
         s->drawn = s->hull;
     }
     double convex = hull_mass(&s->hull, &hull);
-    s->volume = fabs(m->triangles > 0 ? hull_mass(&all, &s->mass) : 0);
-    /* A surface with holes gives any volume. */
-    if (!(s->volume > 0.01 * convex && s->volume < 1.3 * convex)) {
-        s->volume = convex;
-        s->mass = hull;
+    if (s->inertia == ROBOT_SOLID) {
+        s->volume = fabs(m->triangles > 0 ? hull_mass(&all, &s->mass) : 0);
+        /* A surface with holes gives any volume. */
+        if (!(s->volume > 0.01 * convex && s->volume < 1.3 * convex)) {
+            s->volume = convex;
+            s->mass = hull;
+        }
+    } else {
+        measure_mjcf(s, m, &all, cbrt(convex));
     }
     if (!isfinite(s->volume)) {
         robot_fail(in, at, "the mesh has points that are not finite");
@@ -376,7 +403,8 @@ static const struct robot_mesh *mesh_of(robot_reader *in, const robot_node *at, 
         return NULL;
     }
     for (const struct robot_mesh *s = in->meshes; s && use->file; s = s->before) {
-        if (strcmp(s->path, path) == 0 && memcmp(s->scale, use->scale, sizeof s->scale) == 0) {
+        if (strcmp(s->path, path) == 0 && memcmp(s->scale, use->scale, sizeof s->scale) == 0 &&
+            s->inertia == use->inertia) {
             return s;
         }
     }
@@ -385,9 +413,13 @@ static const struct robot_mesh *mesh_of(robot_reader *in, const robot_node *at, 
     if (use->file) {
         failed = dae ? read_collada(path, in->options, &m, error) : fem_read_faces(&m, path, error);
     } else {
-        failed = fem_mesh_open(&m, (size_t)use->points, 0, 0) == DS_OK ? 0 : 2;
-        memcpy(failed ? (void *)path : m.point, use->point,
-               failed ? 0 : 3 * (size_t)use->points * sizeof *use->point);
+        failed = fem_mesh_open(&m, (size_t)use->points, (size_t)use->triangles, 0) == DS_OK ? 0 : 2;
+        for (int i = 0; i < 3 * use->points && !failed; i++) {
+            m.point[i] = use->point[i];
+        }
+        for (int i = 0; i < 3 * use->triangles && !failed; i++) {
+            m.triangle[i] = use->triangle[i];
+        }
     }
     if (failed == 2) {
         in->failed = 2;
@@ -403,6 +435,7 @@ static const struct robot_mesh *mesh_of(robot_reader *in, const robot_node *at, 
         }
         s->path = name;
         memcpy(s->scale, use->scale, sizeof s->scale);
+        s->inertia = use->inertia;
         measure(in, at, s, &m);
         s->before = in->meshes;
         in->meshes = s;
@@ -420,6 +453,10 @@ int robot_mesh(robot_reader *in, const robot_node *at, const robot_mesh_use *use
     }
     const struct robot_mesh *m = mesh_of(in, at, use, use->collides || sum);
     if (m == NULL) {
+        return -1;
+    }
+    if (sum && m->fault && mass != 0) {
+        robot_fail(in, at, "mesh \"%.200s\": %s", use->file ? use->file : "vertex", m->fault);
         return -1;
     }
     int i = tree_add_shape(t, use->link, TREE_MESH);

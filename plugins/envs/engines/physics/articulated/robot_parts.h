@@ -108,11 +108,17 @@ void robot_add_mass(robot_mass *sum, const robot_mass *part);
 /* Sets the inertia of a link; refuses what no body can have. */
 void robot_set_mass(robot_reader *in, const robot_node *at, int link, const robot_mass *m);
 
-/* Where a mesh is used, and its file or its points (3 numbers each). */
+/* What the mass of a mesh is: the solid inside its surface or, where that has holes, its hull; or as MJCF
+ * names it. */
+typedef enum robot_mesh_inertia { ROBOT_SOLID, ROBOT_LEGACY, ROBOT_EXACT, ROBOT_CONVEX } robot_mesh_inertia;
+
+/* Where a mesh is used, and its file or its points and triangles (3 numbers each). */
 typedef struct robot_mesh_use {
     const char *file, *folder; /* folder: of relative names, may be NULL; file NULL: the points */
     const double *point;
-    int points;
+    const uint32_t *triangle; /* NULL: those of the hull */
+    int points, triangles;
+    robot_mesh_inertia inertia;
     double scale[3], at[3], rotation[9];
     int link, collides, visible;
 } robot_mesh_use;

@@ -210,6 +210,18 @@ static void followers(void **state)
 #define BODY(inside) WORLD("<body name='b'>" inside "</body>")
 #define HINGE "<joint name='j'/><geom size='1'/>"
 
+#define ELL_FACES                                                                                            \
+    "0 2 1 6 7 8 0 3 2 6 8 9 0 4 3 6 9 10 0 5 4 6 10 11 0 1 7 0 7 6 1 2 8 1 8 7 2 3 9 2 9 8 3 4 10 3 10 9 "  \
+    "4 5 11 4 11 10 5 0 6 5 6 11"
+#define ELL_FACES_BACK                                                                                       \
+    "0 1 2 6 8 7 0 2 3 6 9 8 0 3 4 6 10 9 0 4 5 6 11 10 0 7 1 0 6 7 1 8 2 1 7 8 2 9 3 2 8 9 3 10 4 "         \
+    "3 9 10 4 11 5 4 10 11 5 6 0 5 11 6"
+/* An L whose centre lies outside of it. */
+#define ELL(compiler, asset, faces)                                                                          \
+    "<mujoco><compiler " compiler "/><asset><mesh name='m' " asset " vertex='0 0 0 6 0 0 6 1 0 1 1 0 1 6 0 " \
+    "0 6 0 0 0 1 6 0 1 6 1 1 1 1 1 1 6 1 0 6 1' " faces "/></asset><worldbody><body><freejoint/><geom "      \
+    "type='mesh' mesh='m'/></body></worldbody></mujoco>"
+
 static void mistakes(void **state)
 {
     static const struct {
@@ -277,6 +289,14 @@ static void mistakes(void **state)
         {BODY("<geom type='hfield' size='1 1 1'/>"), "terrain is fixed to the world"},
         {BODY("<geom type='ellipsoid' size='1 1'/>"), "has 2 numbers, not 3"},
         {BODY("<geom type='mesh' mesh='m'/>"), "mesh asset \"m\" is not defined"},
+        {ELL("", "inertia='shell'", ""), "<mesh \"m\">: inertia=\"shell\": use legacy, exact or convex"},
+        {ELL("", "refquat='1 1 0 0'", ""), "refquat is not supported"},
+        {ELL("", "", "face='0 1 2 3'"), "face needs three numbers of vertices (0 to 11)"},
+        {ELL("", "", "face='0 1 12'"), "face needs three numbers of vertices (0 to 11)"},
+        {ELL("", "inertia='exact'", "face='0 2 1 6 7 8'"), "needs a closed surface"},
+        {ELL("", "inertia='exact' scale='1 1 -1'", "face='" ELL_FACES_BACK "'"), "triangles face inwards"},
+        {ELL("alignfree='true'", "", ""), "alignfree=\"true\" is not supported"},
+        {BODY("<freejoint align='true'/><geom size='1'/>"), "<freejoint>: align=\"true\" is not supported"},
         {BODY("<geom size='inf'/>"), "finite"},
         {BODY("<geom type='plane' size='1 1 1'/>"), "fixed to the world"},
         {BODY(HINGE "<freejoint/>"), "only joint"},
@@ -367,6 +387,45 @@ static void same_mass(const char *a, const char *b, double tolerance)
         }
     }
     ds_memory_free(&room);
+}
+
+/* Masses of a mesh that is not convex: boxes, and values of MuJoCo 4.0.0. */
+static void masses_of_meshes(void **state)
+{
+    static const char solid[] = BODY("<freejoint/><geom type='box' size='3 0.5 0.5' pos='3 0.5 0.5'/>"
+                                     "<geom type='box' size='0.5 2.5 0.5' pos='0.5 3.5 0.5'/>"),
+                      convex[] = BODY("<freejoint/><inertial mass='23500' pos='2.2907801418439719 "
+                                      "2.2907801418439719 0.5' fullinertia='58554.669030733196 "
+                                      "58554.669030733196 113192.67139479972 25361.997635933931 0 0'/>"),
+                      legacy[] = BODY("<freejoint/><inertial mass='17475.089427296527' "
+                                      "pos='1.9712634140944794 1.9712634140944798 0.5' "
+                                      "fullinertia='47249.134668572529 47249.134668572529 "
+                                      "92017.427061082068 26095.676704367565 0 0'/>");
+    same_mass(ELL("", "inertia='exact'", "face='" ELL_FACES "'"), solid, 1e-12);
+    same_mass(ELL("exactmeshinertia='true'", "", "face='" ELL_FACES "'"), solid, 1e-12);
+    same_mass(ELL("", "inertia='convex'", "face='" ELL_FACES "'"), convex, 1e-12);
+    same_mass(ELL("", "", ""), convex, 1e-12);
+    same_mass(ELL("", "", "face='" ELL_FACES "'"), legacy, 1e-12);
+    same_mass(ELL("exactmeshinertia='true'", "inertia='legacy'", "face='" ELL_FACES "'"), legacy, 1e-12);
+
+    /* A hull with more corners than contact keeps has no mass, but may be given one. */
+    char points[9000] = "", text[10000], error[ROBOT_ERROR];
+    for (int i = 0, at = 0; i < 200; i++) {
+        double z = (i + 0.5) / 100 - 1, r = sqrt(1 - z * z);
+        at += snprintf(points + at, sizeof points - (size_t)at, "%.12g %.12g %.12g ", r * cos(2.4 * i),
+                       r * sin(2.4 * i), z);
+    }
+    for (int given = 0; given < 2; given++) {
+        ds_memory room = {0};
+        robot r;
+        snprintf(text, sizeof text,
+                 "<mujoco><asset><mesh name='m' vertex='%s'/></asset><worldbody><body><freejoint/><geom "
+                 "type='mesh' mesh='m'/>%s</body></worldbody></mujoco>",
+                 points, given ? "<inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>" : "");
+        assert_int_equal(parse(&room, text, &r, error), !given);
+        assert_true(given || strstr(error, "its convex hull has too many corners for its mass"));
+        ds_memory_free(&room);
+    }
 }
 
 /* Two ways to write the same robot. */
@@ -639,4 +698,5 @@ static void terrain(void **state)
 }
 
 RUN_TESTS_WITH(open_folder, close_folder, terrain, against_mujoco, attributes, free_base_and_floating_joint,
-               followers, mistakes, equivalents, names_of_copies, servos_and_includes, meshes)
+               followers, mistakes, equivalents, names_of_copies, masses_of_meshes, servos_and_includes,
+               meshes)
