@@ -15,12 +15,12 @@ int hull_of(ds_memory *m, const double *point, size_t count, tree_mesh *out);
 /* Mass 1, centre and inertia of the solid inside a surface; returns its volume, negative if the faces are
  * turned inside out and meaningless if they are not closed. */
 double hull_mass(const tree_mesh *surface, robot_mass *out);
-/* The same as MuJoCo computes it by default: pyramids over the triangles, first with the centre of the surface
- * and then with the centre of mass as apex, all count as positive. Differs where a ray from the centre meets
- * the surface more than once. */
+/* The same as MuJoCo computes it by default: pyramids over the triangles, first with the centre of the
+ * surface and then with the centre of mass as apex, all count as positive. Differs where a ray from the
+ * centre meets the surface more than once. */
 double hull_mass_legacy(const tree_mesh *surface, robot_mass *out);
-/* 0 up to rounding for a closed surface whose triangles are all turned the same way, else a share of its area:
- * areas as vectors add up to 0, and the fluxes of the coordinates are those of one volume. */
+/* 0 up to rounding for a closed surface whose triangles are all turned the same way, else a share of its
+ * area: areas as vectors add up to 0, and the fluxes of the coordinates are those of one volume. */
 double hull_opening(const tree_mesh *surface);
 /* How far the farthest of these points is outside of a convex surface. */
 double hull_outside(const tree_mesh *surface, const double *point, size_t count);
