@@ -49,6 +49,8 @@ wrong "$(line ^youngs)" "remove 'truth'" 's/^youngs_modulus.*/youngs_modulus = v
 wrong "$(line ^youngs)" "youngs_modulus = 1e+10 is out of range" 's/^youngs_modulus.*/youngs_modulus = variable 10^3..10^10 log/'
 wrong "$(line ^youngs)" "[start VALUE] [truth VALUE]' with LOWER below UPPER" 's/^youngs_modulus.*/youngs_modulus = variable 10^4..10^3/'
 wrong "$(line '^\[body')" "unknown section [bdy slab]: expected one of" 's/^\[body/[bdy/'
+wrong "$(line '^\[body')" "loss, camera; a file with it is for environment soft" 's/^\[body slab/[muscle slab/'
+wrong "$(line '^\[body')" "loss, camera; a file with it is for environment robot" 's/^\[body slab/[task/'
 wrong "$(line '^\[body')" "[body slab] needs the key 'count'" '/^count/d'
 wrong "$(line ^count)" "count = 2.5 is not a whole number" 's/^count.*/count = 2.5/'
 wrong "$(line ^center)" "the body reaches from 0.85 to 1.15 along x" 's/^center.*/center = 1 0.05 0.5/'

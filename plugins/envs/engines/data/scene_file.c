@@ -1032,6 +1032,22 @@ void scene_names(scene_file *f, const char *const *kinds, const char *const *res
     }
 }
 
+/* The environment whose files have sections of this kind, where that is certain, else NULL. */
+static const char *owner(const char *kind)
+{
+    static const char *const owners[][2] = {{"tool", "particles"},
+                                            {"grid", "particles"},
+                                            {"drive", "soft"},
+                                            {"muscle", "soft"},
+                                            {"task", "robot"}};
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        if (strcmp(owners[i][0], kind) == 0) {
+            return owners[i][1];
+        }
+    }
+    return NULL;
+}
+
 void scene_kinds(scene_file *f, const char *const *kinds)
 {
     char text[2 * SCENE_NAME + 4], choices[400];
@@ -1045,7 +1061,9 @@ void scene_kinds(scene_file *f, const char *const *kinds)
         }
         if (k == n) {
             list_choices(s->kind, kinds, n, choices, sizeof choices);
-            scene_fail(f, s, NULL, "unknown section %s: %s", label(s, text), choices);
+            const char *env = owner(s->kind);
+            scene_fail(f, s, NULL, "unknown section %s: %s%s%s", label(s, text), choices,
+                       env ? "; a file with it is for environment " : "", env ? env : "");
         }
     }
 }
