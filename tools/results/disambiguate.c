@@ -62,9 +62,9 @@ static const struct {
      "residual", ""},
     {" realtosim ", "2", "3", "held_out", "0"},
     {" friction lqr planar_hand push push_far roomba spring_wall tennis smoke beam cloth_velocity jellyfish "
-     "soft_ball spring_cage ",
+     "soft_ball spring_cage pendulum_id pivot ball_wall_soft ",
      "1", "2", "residual", ""},
-    {" cloth_throw gear walker ", "2", "3", "residual", ""},
+    {" ball2d cloth_throw gear walker ", "2", "3", "residual", ""},
     {" pendulum realtosim ", "3", "4", "residual", ""},
     {" fluid ", "0.2.0", "0.2.1", "residual", ""},
 };

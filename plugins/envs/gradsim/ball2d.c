@@ -20,6 +20,7 @@ static const ds_param *const params[] = {
     DS_LIST("position", "-7.5, 5", -100, 100, 2, "m", "The same for the start of the centre, x and y."),
     DS_REAL("radius", "0.75", 0.01, 10, "m", "Radius of the ball."),
     OBSERVED_FRAMES_PARAMS("100", "1/30 s", "4", "1"),
+    DS_HYBRID_PARAMS,
     NULL};
 
 /* The bounds of the position are ours. */
@@ -37,6 +38,7 @@ static const uint32_t constant[] = {GRAVITY};
 typedef struct thrown {
     ball_scene scene; /* must be first */
     floor_ball *engine;
+    state_net net;
     double radius;
 } thrown;
 
@@ -46,6 +48,8 @@ static int64_t launch_ball(void *self, const double *theta, const double *from)
 {
     thrown *e = self;
     const observed *s = &e->scene.observed;
+    e->net.w = s->w;
+    floor_ball_networks(e->engine, s->is_target ? NULL : &e->net);
     return floor_ball_simulate(e->engine, e->radius, theta[0], s->dt, from, s->steps);
 }
 
@@ -78,13 +82,17 @@ static void centre_of_dot(const void *self, const double *theta, uint64_t t, con
 
 static int sweep_back(void *self, uint64_t from, uint64_t to, double *bar, double *theta_bar)
 {
-    floor_ball_adjoint(((thrown *)self)->engine, from, to, bar, theta_bar);
+    thrown *e = self;
+    e->net.w_bar = e->scene.observed.w_bar;
+    floor_ball_adjoint(e->engine, from, to, bar, theta_bar);
     return all_finite(FLOOR_BALL_STATE, bar) && isfinite(theta_bar[0]);
 }
 
 static int sweep_forth(void *self, uint64_t from, uint64_t to, double *dot, const double *theta_dot)
 {
-    floor_ball_tangent(((thrown *)self)->engine, from, to, dot, theta_dot[0]);
+    thrown *e = self;
+    e->net.w_dot = e->scene.observed.w_dot;
+    floor_ball_tangent(e->engine, from, to, dot, theta_dot[0]);
     return all_finite(FLOOR_BALL_STATE, dot);
 }
 
@@ -121,6 +129,24 @@ static void read_ball2d(void *self, ds_param_reader *in)
     ball_scene_ready(&e->scene, in, 1, e->radius, colors);
 }
 
+static uint64_t hooks_of_ball2d(const void *self, ds_hook *out)
+{
+    (void)self;
+    return state_net_hooks(out, FLOOR_BALL_STATE, 0, 2, "",
+                           "x, y, v_x, v_y of the ball, which has 1 kg (m, s).");
+}
+
+static ds_status allocate_ball2d(void *self)
+{
+    static const uint32_t velocity[] = {2, 3};
+    thrown *e = self;
+    ds_env_kit *kit = &e->scene.observed.env.kit;
+    e->net = (state_net){
+        .states = FLOOR_BALL_STATE, .forces = 2, .pushed = velocity, .kick = e->scene.observed.dt};
+    state_net_open(&e->net, &kit->memory, &kit->hybrid);
+    return observed_allocate(self);
+}
+
 static const ds_scene_kit_label metrics[] = {
     {"x", "m"}, {"y", "m"}, {"distance", "m"}, {"error", ""}, {NULL, NULL}};
 
@@ -142,10 +168,11 @@ static const ds_env_table env = {.size = sizeof(thrown),
                                  .read = read_ball2d,
                                  .metrics = metrics,
                                  .measure = measure_ball2d,
-                                 OBSERVED_TABLE(observed_allocate, observed_release)};
+                                 .hook_points = hooks_of_ball2d,
+                                 OBSERVED_TABLE(allocate_ball2d, observed_release)};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("ball2d", "2"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("ball2d", "3"), .flags = DS_ENV_GRADIENT,
     .summary = "How fast is a bouncing ball, and how strong is gravity? From images (gradSim).",
     .description =
         "A ball of radius 0.75 m is thrown from 5 m along the floor, bounces without loss, and passes the "

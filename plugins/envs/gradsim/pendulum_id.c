@@ -23,6 +23,7 @@ static const ds_param *const params[] = {
             "The same for the angle from the downward vertical at the start."),
     DS_REAL("rate", "3", -100, 100, "rad/s", "The same for its rate."),
     OBSERVED_FRAMES_PARAMS("50", "0.1 s", "10", "10"),
+    DS_HYBRID_PARAMS,
     NULL};
 
 /* Bounds and start values of all but length and gravity are ours. */
@@ -42,7 +43,71 @@ static const uint32_t constant[SIMPLE_PARAMETERS] = {[SIMPLE_LENGTH] = LENGTH,
 typedef struct pendulum {
     ball_scene scene; /* must be first */
     rk4 *engine;
+    double *tape; /* of the networks */
 } pendulum;
+
+/* ---- networks ---- */
+
+/* The torque of the networks at a state; 0 without them, and for the target. */
+static double torque_at(const pendulum *e, const double *y)
+{
+    double torque = 0;
+    ds_hybrid_forward(&e->scene.observed.env.kit.hybrid, e->scene.observed.w, y, &torque, e->tape);
+    return torque;
+}
+
+static int acts(const pendulum *e)
+{
+    return e->scene.observed.env.kit.hybrid.nets > 0 && !e->scene.observed.is_target;
+}
+
+static void rate(const void *self, const double *theta, const double *y, double *out)
+{
+    const pendulum *e = self;
+    pendulum_simple.rate(NULL, theta, y, out);
+    if (acts(e)) {
+        out[SIMPLE_RATE] +=
+            torque_at(e, y) / (theta[SIMPLE_MASS] * theta[SIMPLE_LENGTH] * theta[SIMPLE_LENGTH]);
+    }
+}
+
+static void rate_adjoint(const void *self, const double *theta, const double *y, const double *bar,
+                         double *y_bar, double *theta_bar)
+{
+    const pendulum *e = self;
+    const double m = theta[SIMPLE_MASS], l = theta[SIMPLE_LENGTH], inertia = m * l * l;
+    pendulum_simple.rate_adjoint(NULL, theta, y, bar, y_bar, theta_bar);
+    if (acts(e)) {
+        const double by_torque = bar[SIMPLE_RATE] * torque_at(e, y) / inertia;
+        double torque_bar = bar[SIMPLE_RATE] / inertia;
+        theta_bar[SIMPLE_MASS] -= by_torque / m;
+        theta_bar[SIMPLE_LENGTH] -= 2 * by_torque / l;
+        ds_hybrid_reverse(&e->scene.observed.env.kit.hybrid, e->scene.observed.w, e->tape, &torque_bar,
+                          e->scene.observed.w_bar, y_bar);
+    }
+}
+
+static void rate_tangent(const void *self, const double *theta, const double *y, const double *theta_dot,
+                         const double *y_dot, double *out)
+{
+    const pendulum *e = self;
+    const double m = theta[SIMPLE_MASS], l = theta[SIMPLE_LENGTH], inertia = m * l * l;
+    pendulum_simple.rate_tangent(NULL, theta, y, theta_dot, y_dot, out);
+    if (acts(e)) {
+        double torque_dot = 0;
+        const double torque = torque_at(e, y);
+        ds_hybrid_tangent(&e->scene.observed.env.kit.hybrid, e->scene.observed.w, e->tape,
+                          e->scene.observed.w_dot, y_dot, &torque_dot);
+        out[SIMPLE_RATE] +=
+            (torque_dot - torque * (theta_dot[SIMPLE_MASS] / m + 2 * theta_dot[SIMPLE_LENGTH] / l)) / inertia;
+    }
+}
+
+static const rk4_law law = {.states = SIMPLE_STATES,
+                            .parameters = SIMPLE_PARAMETERS,
+                            .rate = rate,
+                            .rate_adjoint = rate_adjoint,
+                            .rate_tangent = rate_tangent};
 
 /* ---- an episode ---- */
 
@@ -50,7 +115,7 @@ static int64_t launch_pendulum(void *self, const double *theta, const double *fr
 {
     pendulum *e = self;
     const observed *s = &e->scene.observed;
-    const int64_t lost = rk4_simulate(e->engine, NULL, theta, from, s->dt, s->steps);
+    const int64_t lost = rk4_simulate(e->engine, e, theta, from, s->dt, s->steps);
     return lost < 0 ? -1 : lost - 1;
 }
 
@@ -107,8 +172,27 @@ static void read_pendulum_id(void *self, ds_param_reader *in)
     observed *s = &e->scene.observed;
     ball_scene_read(&e->scene, in, &task);
     observed_frames(s, in, 0.1, 0);
-    e->engine = rk4_create(&s->env.kit.memory, &pendulum_simple, s->steps, 1);
+    e->engine = rk4_create(&s->env.kit.memory, &law, s->steps, 1);
     ball_scene_ready(&e->scene, in, 1, 1, colors);
+}
+
+static uint64_t hooks_of_pendulum_id(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "angle", "rad", "From the downward vertical.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "rate", "rad/s", "Of the angle.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "torque", "N m",
+                    "On the rod, in addition to the others; begins at 0. The target has none.");
+    return k;
+}
+
+static ds_status allocate_pendulum_id(void *self)
+{
+    pendulum *e = self;
+    ds_env_kit *kit = &e->scene.observed.env.kit;
+    e->tape = ds_memory_doubles(&kit->memory, kit->hybrid.tape + 1);
+    return observed_allocate(self);
 }
 
 static const ds_scene_kit_label metrics[] = {
@@ -131,10 +215,11 @@ static const ds_env_table env = {.size = sizeof(pendulum),
                                  .read = read_pendulum_id,
                                  .metrics = metrics,
                                  .measure = measure_pendulum_id,
-                                 OBSERVED_TABLE(observed_allocate, observed_release)};
+                                 .hook_points = hooks_of_pendulum_id,
+                                 OBSERVED_TABLE(allocate_pendulum_id, observed_release)};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("pendulum_id", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("pendulum_id", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "How long is a pendulum, and how strong is gravity? From images (gradSim).",
     .description =
         "A pendulum with a bob of radius 1 m swings for 4.9 s and loses speed. The variables are the unknown "

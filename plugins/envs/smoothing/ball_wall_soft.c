@@ -2,6 +2,7 @@
 /* ball_wall_soft.c - throw a ball over a tower, simulated: a soft tower that acts at a distance, or a hard
  * one with or without a dome (Suh et al., ICML 2022, figure 3). One variable, forward mode. */
 #include "engines/kit/bundled.h"
+#include "engines/kit/state_net.h"
 #include "engines/physics/smoothing/plain.h"
 #include "engines/physics/smoothing/softness.h"
 
@@ -28,6 +29,7 @@ static const ds_param *const params[] = {
     DS_REAL("k", "1e4", 0, 1e9, "N/m", "soft: stiffness of contact; the ball has 1 kg."),
     SOFTNESS_PARAMS("width", "softplus", "0.1", "m"),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.5", "rad"),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct tower {
@@ -37,6 +39,8 @@ typedef struct tower {
     int dome;
     double h, speed, gravity, x, width, height, round, k;
     double *path; /* steps + 1 states, last episode */
+    state_net net;
+    double *w_dot; /* of the networks: one direction */
 } tower;
 
 static void read_tower(void *self, ds_param_reader *in)
@@ -150,20 +154,59 @@ static void step_hard(const tower *e, const double *x, const double *dx, double 
     }
 }
 
+/* The last state of an episode at this angle of the throw, and its derivatives in a direction: by the angle,
+ * or by the parameters of networks that w_dot names. */
+static const double *throw_tower(tower *e, double angle, const double *w_dot, double last[STATES])
+{
+    const double c = cos(angle), s = sin(angle), turn = w_dot == NULL;
+    double d[2][STATES] = {{0, 0, -e->speed * s * turn, e->speed * c * turn}}, *x = e->path;
+    memcpy(x, (double[STATES]){0, 0, e->speed * c, e->speed * s}, STATES * sizeof *x);
+    for (uint64_t t = 0; t < e->plain.kit.steps; t++, x += STATES) {
+        const double *from = state_net_push(&e->net, x);
+        state_net_push_dot(&e->net, w_dot, d[t % 2]);
+        (e->variant == HARD ? step_hard : step_soft)(e, from, d[t % 2], x + STATES, d[(t + 1) % 2]);
+    }
+    memcpy(last, d[e->plain.kit.steps % 2], STATES * sizeof *last);
+    return x;
+}
+
 static ds_status simulate_tower(void *self, ds_eval *io)
 {
     tower *e = self;
-    const double c = cos(io->x[0]), s = sin(io->x[0]);
-    double d[2][STATES] = {{0, 0, -e->speed * s, e->speed * c}}, *x = e->path;
-    memcpy(x, (double[STATES]){0, 0, e->speed * c, e->speed * s}, STATES * sizeof *x);
-    for (uint64_t t = 0; t < e->plain.kit.steps; t++, x += STATES) {
-        (e->variant == HARD ? step_hard : step_soft)(e, x, d[t % 2], x + STATES, d[(t + 1) % 2]);
-    }
+    const uint64_t weights = e->plain.kit.hybrid.variables;
+    double d[STATES];
+    e->net.w = io->x + 1;
+    const double *x = throw_tower(e, io->x[0], NULL, d);
     io->loss = -x[X] * x[X];
     if (io->want & DS_WANT_GRAD) {
-        io->grad[0] = -2 * x[X] * d[e->plain.kit.steps % 2][X];
+        io->grad[0] = -2 * x[X] * d[X];
+        for (uint64_t i = 0; i < weights; i++) {
+            e->w_dot[i] = 1;
+            throw_tower(e, io->x[0], e->w_dot, d);
+            e->w_dot[i] = 0;
+            io->grad[1 + i] = -2 * x[X] * d[X];
+        }
+        ds_hybrid_penalty(&e->plain.kit.hybrid, io->x + 1, io->grad + 1);
         io->grad_kind = DS_GRAD_FORWARD;
+        io->cost_steps += weights * e->plain.kit.cost;
     }
+    return DS_OK;
+}
+
+static uint64_t hooks_of_tower(const void *self, ds_hook *out)
+{
+    (void)self;
+    return state_net_hooks(out, STATES, 0, 2, "", "x, y, v_x, v_y of the ball (m, s).");
+}
+
+static ds_status allocate_tower(void *self)
+{
+    static const uint32_t pushed[] = {VX, VY};
+    tower *e = self;
+    ds_env_kit *kit = &e->plain.kit;
+    e->net = (state_net){.states = STATES, .forces = 2, .pushed = pushed, .kick = e->h};
+    state_net_open(&e->net, &kit->memory, &kit->hybrid);
+    e->w_dot = ds_memory_doubles(&kit->memory, kit->hybrid.variables + 1);
     return DS_OK;
 }
 
@@ -234,6 +277,8 @@ static const ds_env_table env = {.size = sizeof(tower),
                                  .advice = "reduce parameter steps",
                                  .cure = "reduce parameter h or k",
                                  .read = read_tower,
+                                 .hook_points = hooks_of_tower,
+                                 .allocate = allocate_tower,
                                  .simulate = simulate_tower,
                                  .bad_step = bad_step_of_tower,
                                  .metrics = metrics,
@@ -243,7 +288,7 @@ static const ds_env_table env = {.size = sizeof(tower),
                                  PLAIN_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("ball_wall_soft", "1"),
+    BUNDLED_DESC("ball_wall_soft", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Throw a ball over a tower, soft or hard.",
     .description =

@@ -2,10 +2,12 @@
 /* pivot.c - a ball is thrown at a bar that can turn, to make it turn as fast as possible: the simulation of
  * which momentum is the closed form (Suh et al., ICML 2022, section 5). One variable, forward mode. */
 #include "engines/kit/bundled.h"
+#include "engines/kit/state_net.h"
 #include "engines/physics/smoothing/plain.h"
 #include "engines/physics/smoothing/softness.h"
 
 #include <diffsim/helper/random.h>
+#include <string.h>
 
 enum { X, Y, VX, VY, TILT, RATE, STATES };
 enum { FULL, ALONG };
@@ -29,6 +31,7 @@ static const ds_param *const params[] = {
             .flags = DS_PARAM_ADVANCED),
     SOFTNESS_PARAMS("width", "softplus", "0.01", "m"),
     PLAIN_PARAMS("0", "1.5707963267948966", "0.1", "rad"),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct pivot {
@@ -38,6 +41,8 @@ typedef struct pivot {
     int64_t arm;
     double now;   /* length of the bar in the last episode */
     double *path; /* steps + 1 states, last episode */
+    state_net net;
+    double *w_dot; /* of the networks: one direction */
 } pivot;
 
 static void read_pivot(void *self, ds_param_reader *in)
@@ -109,27 +114,65 @@ static void step(const pivot *e, const double *x, const double *dx, double *next
     d_next[TILT] = dx[TILT] + e->h * d_next[RATE];
 }
 
+/* The last state of an episode at this angle of the throw, and its derivatives in a direction: by the angle,
+ * or by the parameters of networks that w_dot names. */
+static const double *throw_pivot(pivot *e, double angle, const double *w_dot, double last[STATES])
+{
+    const double c = cos(angle), s = sin(angle), turn = w_dot == NULL;
+    double d[2][STATES] = {{0, 0, -e->speed * s * turn, e->speed * c * turn}}, *x = e->path;
+    memcpy(x, (double[STATES]){0, 0, e->speed * c, e->speed * s}, STATES * sizeof *x);
+    for (uint64_t t = 0; t < e->plain.kit.steps; t++, x += STATES) {
+        const double *from = state_net_push(&e->net, x);
+        state_net_push_dot(&e->net, w_dot, d[t % 2]);
+        step(e, from, d[t % 2], x + STATES, d[(t + 1) % 2]);
+    }
+    memcpy(last, d[e->plain.kit.steps % 2], STATES * sizeof *last);
+    return x;
+}
+
 static ds_status simulate_pivot(void *self, ds_eval *io)
 {
     pivot *e = self;
-    const double c = cos(io->x[0]), s = sin(io->x[0]);
-    double d[2][STATES] = {{0, 0, -e->speed * s, e->speed * c, 0, 0}}, *x = e->path;
+    const uint64_t weights = e->plain.kit.hybrid.variables;
+    double d[STATES];
     e->now = e->length;
     if (io->noise_key != 0 && e->length_noise > 0) {
         ds_random random = ds_random_open(io->noise_key, "length", 0);
         e->now = fmax(e->length + e->length_noise * ds_random_normal(&random), 0);
     }
-    x[X] = x[Y] = x[TILT] = x[RATE] = 0;
-    x[VX] = e->speed * c;
-    x[VY] = e->speed * s;
-    for (uint64_t t = 0; t < e->plain.kit.steps; t++, x += STATES) {
-        step(e, x, d[t % 2], x + STATES, d[(t + 1) % 2]);
-    }
+    e->net.w = io->x + 1;
+    const double *x = throw_pivot(e, io->x[0], NULL, d);
     io->loss = -x[RATE] * x[RATE];
     if (io->want & DS_WANT_GRAD) {
-        io->grad[0] = -2 * x[RATE] * d[e->plain.kit.steps % 2][RATE];
+        io->grad[0] = -2 * x[RATE] * d[RATE];
+        for (uint64_t i = 0; i < weights; i++) {
+            e->w_dot[i] = 1;
+            throw_pivot(e, io->x[0], e->w_dot, d);
+            e->w_dot[i] = 0;
+            io->grad[1 + i] = -2 * x[RATE] * d[RATE];
+        }
+        ds_hybrid_penalty(&e->plain.kit.hybrid, io->x + 1, io->grad + 1);
         io->grad_kind = DS_GRAD_FORWARD;
+        io->cost_steps += weights * e->plain.kit.cost;
     }
+    return DS_OK;
+}
+
+static uint64_t hooks_of_pivot(const void *self, ds_hook *out)
+{
+    (void)self;
+    return state_net_hooks(out, STATES, 0, 3, "",
+                           "x, y, v_x, v_y of the ball, tilt and rate of the bar (m, rad, s).");
+}
+
+static ds_status allocate_pivot(void *self)
+{
+    static const uint32_t pushed[] = {VX, VY, RATE};
+    pivot *e = self;
+    ds_env_kit *kit = &e->plain.kit;
+    e->net = (state_net){.states = STATES, .forces = 3, .pushed = pushed, .kick = e->h};
+    state_net_open(&e->net, &kit->memory, &kit->hybrid);
+    e->w_dot = ds_memory_doubles(&kit->memory, kit->hybrid.variables + 1);
     return DS_OK;
 }
 
@@ -190,6 +233,8 @@ static const ds_env_table env = {.size = sizeof(pivot),
                                  .advice = "reduce parameter steps",
                                  .cure = "reduce parameter h or k",
                                  .read = read_pivot,
+                                 .hook_points = hooks_of_pivot,
+                                 .allocate = allocate_pivot,
                                  .simulate = simulate_pivot,
                                  .bad_step = bad_step_of_pivot,
                                  .metrics = metrics,
@@ -199,7 +244,7 @@ static const ds_env_table env = {.size = sizeof(pivot),
                                  PLAIN_TABLE};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("pivot", "1"),
+    BUNDLED_DESC("pivot", "2"),
     .flags = DS_ENV_GRADIENT | DS_ENV_STOCHASTIC,
     .summary = "Throw a ball at a bar to make it turn fast.",
     .description =

@@ -18,6 +18,7 @@ typedef struct state_net {
     const uint32_t *pushed;  /* which numbers of a state the forces change */
     double kick;             /* of a unit force: the time step over the mass */
     const double *w;         /* parameters of the networks in this episode */
+    const double *w_dot;     /* their direction, for engines with a tangent */
     double *w_bar;           /* an adjoint adds to it */
     double *in, *out, *tape; /* x and u; control and forces */
     double *x;               /* a state with its pushes */
@@ -26,7 +27,8 @@ typedef struct state_net {
 } state_net;
 
 /* Writes the hook points of a system: inputs "state" (described by `doc`) and "control", outputs "actuation"
- * and, with forces > 0, "force". Returns their number: 0 for systems with too many states or controls. */
+ * and, with forces > 0, "force"; without controls only "state" and "force". Returns their number: 0 for
+ * systems with too many states or controls. */
 uint64_t state_net_hooks(ds_hook *out, uint64_t states, uint64_t controls, uint64_t forces, const char *unit,
                          const char *doc);
 
@@ -41,5 +43,14 @@ void state_net_act(const state_net *n, const double **x, const double **u);
 /* After state_net_act(), with the derivatives of the step by what acted in n->x_bar and n->u_bar: adds those
  * by state and control to x_bar and u_bar, and those by the parameters to n->w_bar. */
 void state_net_back(const state_net *n, double *x_bar, double *u_bar);
+
+/* After state_net_act(): a direction of state and control becomes that of what acts. w_dot: of the
+ * parameters, NULL = 0. */
+void state_net_tangent(const state_net *n, const double *w_dot, double *x_dot, double *u_dot);
+
+/* For systems without controls: state_net_act() and state_net_tangent(), which change nothing where there is
+ * no network. */
+const double *state_net_push(const state_net *n, const double *x);
+void state_net_push_dot(const state_net *n, const double *w_dot, double *x_dot);
 
 #endif

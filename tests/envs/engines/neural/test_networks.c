@@ -638,6 +638,22 @@ static const scene scenes[] = {
      {"size=12", "waves=2", "steps=6", "residual=push = velocity, density | 3 | tanh | residual | all"},
      1e-7,
      1e-5},
+    {"envs/ball2d",
+     {"observe=state", "frames=60", "residual=force = state | 3 | tanh | residual | all"},
+     1e-5,
+     1e-5},
+    {"envs/pendulum_id",
+     {"observe=state", "variables=length gravity damping force angle rate",
+      "residual=torque = angle, rate | 3 | tanh | residual | all"},
+     1e-5,
+     1e-5},
+    {"envs/pivot", {"residual=force = state | 3 | tanh | residual | all", "residual_l2=0.1"}, 1e-6, 1e-5},
+    {"envs/pivot", {"arm=along", "steps=60", "residual=force.3 = state.5, state.6 | 2 | sin"}, 1e-6, 1e-5},
+    {"envs/ball_wall_soft", {"residual=force = state | 3 | tanh | residual | all"}, 1e-6, 1e-5},
+    {"envs/ball_wall_soft",
+     {"variant=hard", "dome=true", "residual=force.2 = state.4 | 3 | tanh"},
+     1e-6,
+     1e-5},
     {"envs/fluid",
      {"preset=small", "segments=2", "steps=2", "residual_limit=0.2",
       "residual=velocity = control, before | 3 | tanh | residual | all"},
@@ -756,9 +772,12 @@ static void products(void **state)
     for (int k = 0; k < SCENES; k++) {
         fake_env e;
         double x[80], v[80];
-        if (strstr("envs/double_pendulum envs/cube_throw envs/rigid_contact envs/rigid_mass envs/beam "
-                   "envs/soft_ball envs/walker envs/cloth_velocity envs/spring_cage envs/smoke",
-                   scenes[k].env) == NULL) {
+        char name[64];
+        snprintf(name, sizeof name, " %s ", scenes[k].env);
+        if (strstr(" envs/double_pendulum envs/cube_throw envs/rigid_contact envs/rigid_mass envs/beam "
+                   "envs/soft_ball envs/walker envs/cloth_velocity envs/spring_cage envs/smoke envs/ball2d "
+                   "envs/pendulum_id ",
+                   name) == NULL) {
             continue;
         }
         fake_env_open(&e, scenes[k].env, scenes[k].setting, 1, -INFINITY);

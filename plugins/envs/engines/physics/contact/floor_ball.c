@@ -11,6 +11,7 @@ enum { X, Y, VX, VY };
 struct floor_ball {
     double radius, gravity, h;
     double *state;
+    const state_net *net;
 };
 
 floor_ball *floor_ball_create(ds_memory *m, uint64_t steps)
@@ -22,6 +23,17 @@ floor_ball *floor_ball_create(ds_memory *m, uint64_t steps)
     }
     b->state = state;
     return b;
+}
+
+void floor_ball_networks(floor_ball *b, const state_net *net)
+{
+    b->net = net != NULL && net->hybrid != NULL ? net : NULL;
+}
+
+/* State s after the push of the networks. */
+static const double *pushed(const floor_ball *b, const double *s)
+{
+    return b->net != NULL ? state_net_push(b->net, s) : s;
 }
 
 /* Returns whether the step from s ends at the floor, and after which time. *clipped: that time does not
@@ -63,7 +75,7 @@ int64_t floor_ball_simulate(floor_ball *b, double radius, double gravity, double
     memcpy(b->state, start, FLOOR_BALL_STATE * sizeof *start);
     for (uint64_t t = 0; t < steps; t++) {
         double *s = b->state + t * FLOOR_BALL_STATE;
-        advance(b, s, s + FLOOR_BALL_STATE);
+        advance(b, pushed(b, s), s + FLOOR_BALL_STATE);
         if (!all_finite(FLOOR_BALL_STATE, s + FLOOR_BALL_STATE)) {
             return (int64_t)t;
         }
@@ -97,7 +109,13 @@ void floor_ball_adjoint(const floor_ball *b, uint64_t from, uint64_t to, double 
                         double *gravity_bar)
 {
     for (uint64_t t = to; t-- > from;) {
-        reverse(b, b->state + t * FLOOR_BALL_STATE, bar, gravity_bar);
+        reverse(b, pushed(b, b->state + t * FLOOR_BALL_STATE), bar, gravity_bar);
+        if (b->net != NULL) {
+            double none = 0;
+            memcpy(b->net->x_bar, bar, FLOOR_BALL_STATE * sizeof *bar);
+            memset(bar, 0, FLOOR_BALL_STATE * sizeof *bar);
+            state_net_back(b->net, bar, &none);
+        }
     }
 }
 
@@ -121,6 +139,10 @@ void floor_ball_tangent(const floor_ball *b, uint64_t from, uint64_t to, double 
                         double gravity_dot)
 {
     for (uint64_t t = from; t < to; t++) {
-        forward(b, b->state + t * FLOOR_BALL_STATE, dot, gravity_dot);
+        const double *s = pushed(b, b->state + t * FLOOR_BALL_STATE);
+        if (b->net != NULL) {
+            state_net_push_dot(b->net, b->net->w_dot, dot);
+        }
+        forward(b, s, dot, gravity_dot);
     }
 }

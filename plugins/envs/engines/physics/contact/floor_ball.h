@@ -8,6 +8,8 @@
 #ifndef DS_ENGINES_FLOOR_BALL_H
 #define DS_ENGINES_FLOOR_BALL_H
 
+#include "engines/kit/state_net.h"
+
 #include <diffsim/helper/memory.h>
 
 enum { FLOOR_BALL_STATE = 4 }; /* x, y, v_x, v_y; SI units */
@@ -16,6 +18,9 @@ typedef struct floor_ball floor_ball;
 
 /* Takes memory from `m` for roll-outs of up to `steps` steps; NULL without memory. */
 floor_ball *floor_ball_create(ds_memory *m, uint64_t steps);
+
+/* Networks that push the ball before each step from now on; NULL = none. */
+void floor_ball_networks(floor_ball *b, const state_net *net);
 
 /* Simulates `steps` steps under `gravity` (negative: downward) and keeps all states. Returns -1, or the first
  * step after which the state is not finite; the roll-out then ends before that step. */
