@@ -119,7 +119,9 @@ bool mpm_near_update(mpm_near *near, const mpm_strike *s, int from, int to, uint
     if (near->valid) {
         return true;
     }
-    memcpy(near->poses, s->now, n_tools * sizeof *near->poses);
+    for (uint32_t t = 0; t < n_tools; t++) { /* without tools s->now is NULL */
+        near->poses[t] = s->now[t];
+    }
     near->count = 0;
     search look_for = {
         .strike = s, .dx = s->forcing->dx, .offset = s->forcing->offset, .marks = marks, .marked = marked};
