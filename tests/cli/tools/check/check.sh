@@ -177,6 +177,11 @@ sed 's/KINKED_SLOPE 0.99/KINKED_SLOPE 1/; s/kinked_product/kinked_right/' "$bad/
 compile kinked_right.c && "$dshost" check ./kinked_right.so --only channel.products > out 2> err &&
     grep -q '^# saws: up to .* % of the elements show a kink' out
 result $? "right products pass where elements have kinks, and their share is told"
+sed 's/KINKED_SLOPE 0.99/KINKED_SLOPE 1/; s/period = 4e-5/period = 1e-12/; s/kinked_product/kinked_finely/' \
+    "$bad/kinked_product.c" > kinked_finely.c
+compile kinked_finely.c && "$dshost" check ./kinked_finely.so --only channel.products > out 2> err &&
+    grep -q '^# saws: quotients of [0-9]* of 20 points differ at all steps, and are not judged' out
+result $? "products are not judged where quotients of all steps differ"
 
 printf '#define BAD_ID "right_limits"\n#include "constraints_base.h"\n' > right_limits.c
 printf '#define BAD_ID "right_sizes"\n#define BAD_SIZE_OF(k) pow(10, -(k) / 20)\n#include "constraints_base.h"\n' > right_sizes.c
