@@ -100,7 +100,12 @@ static int write_head(writer *w, const uint64_t *keep, uint64_t keep_count)
                               .bodies = info.bodies,
                               .metrics = info.metrics,
                               .dt = info.dt,
-                              .ground = info.ground};
+                              .ground = info.ground,
+                              .camera = info.camera == 1};
+    if (w->head.camera == 1) {
+        w->head.azimuth = info.azimuth;
+        w->head.elevation = info.elevation;
+    }
     memcpy(w->head.magic, DS_SCENE_MAGIC, sizeof w->head.magic);
     memcpy(w->head.box, info.box, sizeof w->head.box);
     int possible = info.frames > 0 && info.frames <= DS_SCENE_MAX_BYTES / sizeof(double) &&

@@ -23,7 +23,7 @@ enum {
 
 /* Most bytes of one scene. */
 #define DS_SCENE_MAX_BYTES ((uint64_t)4 << 30)
-#define DS_SCENE_MAGIC "DSSCENE1"
+#define DS_SCENE_MAGIC "DSSCENE2"
 
 /* Records of a block; each is a multiple of 8 bytes without padding. */
 typedef struct ds_block_head {
@@ -37,6 +37,8 @@ typedef struct ds_block_head {
     double dt;
     double box[6];
     double ground;
+    uint64_t camera;
+    double azimuth, elevation;
 } ds_block_head;
 
 typedef struct ds_block_body {
@@ -55,7 +57,7 @@ typedef struct ds_block_metric {
     char unit[DS_SCENE_UNIT_MAX]; /* the values follow */
 } ds_block_metric;
 
-_Static_assert(sizeof(ds_block_head) == 15 * 8 && sizeof(ds_block_body) == 64 + 8 * 8 &&
+_Static_assert(sizeof(ds_block_head) == 18 * 8 && sizeof(ds_block_body) == 64 + 8 * 8 &&
                    sizeof(ds_block_metric) == 96,
                "records without padding");
 

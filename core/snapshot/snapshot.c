@@ -130,6 +130,13 @@ static int check_info(const ds_snapshot *s, ds_error *e)
         return ds_fail(e, DS_EXIT_PLUGIN, "scene: ground is %g (allowed: finite, or -inf for none)",
                        s->ground);
     }
+    if (s->camera && !(fabs(s->azimuth) <= 360 && fabs(s->elevation) <= 90)) {
+        return ds_fail(
+            e, DS_EXIT_PLUGIN,
+            "scene: the camera has azimuth %g and elevation %g (allowed: -360 to 360 and -90 to 90 "
+            "degrees)",
+            s->azimuth, s->elevation);
+    }
     return 0;
 }
 
@@ -338,7 +345,8 @@ static int read_all(cursor *c, ds_snapshot *s, size_t len)
         return status;
     }
     if (memcmp(head.magic, DS_SCENE_MAGIC, sizeof head.magic) != 0 || head.total != len ||
-        head.flat > UINT32_MAX) {
+        head.flat > UINT32_MAX || head.camera > 1 ||
+        (head.camera == 0 && (head.azimuth != 0 || head.elevation != 0))) {
         return damaged(c, "its head is wrong");
     }
     s->flat = (uint32_t)head.flat;
@@ -349,6 +357,9 @@ static int read_all(cursor *c, ds_snapshot *s, size_t len)
     s->dt = head.dt;
     memcpy(s->box, head.box, sizeof s->box);
     s->ground = head.ground;
+    s->camera = head.camera == 1;
+    s->azimuth = head.azimuth;
+    s->elevation = head.elevation;
     status = check_info(s, c->e);
     status = status != 0 ? status : read_frames(c, s);
     if (status != 0) {

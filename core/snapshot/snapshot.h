@@ -36,6 +36,8 @@ typedef struct ds_snapshot {
     double dt;
     double box[6]; /* finite, lower <= upper, not a point */
     double ground; /* finite or -INFINITY */
+    int camera;    /* the scene has a camera of its own, with these angles in degrees */
+    double azimuth, elevation;
     uint64_t bodies;
     ds_snapshot_body *body;
     uint64_t metrics;

@@ -171,9 +171,9 @@ class Scene:
             parts += [index, b"\0" * (-len(index) % 8), np.ascontiguousarray(b.data[kept]).tobytes()]
         body = np.ascontiguousarray(self.frame[kept], np.uint64).tobytes() + b"".join(parts)
         head = struct.pack(
-            "=8s6Qd6dd",
-            b"DSSCENE1",
-            120 + len(body),
+            "=8s6Qd6ddQ2d",
+            b"DSSCENE2",
+            144 + len(body),
             self.flat,
             self.frames,
             len(kept),
@@ -182,6 +182,9 @@ class Scene:
             self.dt,
             *self.box,
             self.ground,
+            0,
+            0.0,
+            0.0,
         )
         return head + body
 

@@ -66,6 +66,19 @@ wrong realtosim '^.floor' "unknown section [cloth]: expected one of" 's/^\[floor
 sed 's/^\[recording\].*/[recording]\ndata = none.lift/' "$scenes/realtosim.ini" > own.ini
 bad 6 "none.lift: cannot be read" eval --env cloth --set env.scene=own.ini
 
+sed '$a [camera]\norbit = 1 20 0 1' "$scenes/flip.ini" > own.ini
+bad 3 "own.ini:$(grep -n ^orbit own.ini | cut -d: -f1): orbit has 4 values: give distance, elevation and azimuth of each camera" \
+    eval --env cloth --set env.scene=own.ini
+
+# Pictures have the camera of the scene, whose azimuth counts from -z.
+mkdir turned
+cp "$scenes/swing.ini" swing.ini
+printf '[scene]\ninclude = ../swing.ini\n[camera]\norbit = 0 20 60\n' > turned/swing.ini
+good "a picture" scene swing.ini -o side.png --camera 120,20
+good "a scene with a camera" scene turned/swing.ini -o own.png
+cmp -s side.png own.png
+result $? "it has the scene's camera"
+
 # Another radius, pan and size of the variables.
 sed 's/^cells.*/cells = 5/; s/^radius.*/radius = 0.15/; s/^flat.*/flat = 0.1/; s/^segments.*/segments = 2/' "$scenes/flip.ini" > small.ini
 good "a smaller slab and pan" eval --env cloth --set env.scene=small.ini --x random:1 --gradient

@@ -430,6 +430,22 @@ result $? "which are those of the parameters"
 sed 's/^size.*/size = 2/' seen.ini > own.ini
 bad 3 "own.ini:6: size = 2 is out of range" eval --env particles --set env.scene=own.ini
 
+# Mistakes are found whether or not the loss uses images.
+end=$(wc -l < "$scenes/torus.ini")
+camera() { # camera TEXT KEY=VALUE: [camera] with that key is refused
+    wrong ":$((end + 2))" "$1" "\$a [camera]\n$2"
+}
+camera "position has 2 values: give distance, elevation and azimuth of each camera" "position = 0.9 20"
+camera "position = nan 20 0: expected numbers" "position = nan 20 0"
+camera "position = 0.9 inf 0: expected numbers" "position = 0.9 inf 0"
+camera "camera 2 looks straight along y" "position = 1 20 0 1 -90 0"
+camera "unknown key 'postion' in [camera]" "postion = 1 20 0"
+camera "look_at has 2 values: give x, y and z of one point, or of one for each camera" "look_at = 0.5 0.5"
+: > goal.png
+sed '/^\[target/,/^variant/d; /^\[loss/,$d' "$scenes/torus.ini" > own.ini
+printf '[loss]\nstates = image\nimages = goal.png\n[loss up]\nterm = height\nabove = 0.1\n' >> own.ini
+bad 3 "own.ini:$(grep -n ^states own.ini | cut -d: -f1): states = image compares the material with a target" scene own.ini
+
 # points COLUMNS NUMBER: two points of COLUMNS numbers each, of which the last is NUMBER, eight bytes in octal.
 points() {
     printf "\\223NUMPY\\001\\000\\166\\000%-117s\\n" "{'descr': '<f8', 'fortran_order': False, 'shape': (2, $1), }" > two.npy
@@ -503,6 +519,9 @@ soft '^rotation' "random belongs to velocities" 's/^center.*/&\nrotation = varia
 soft '^phases' "phases has 17 numbers: give 1 to 16" 's/^weights.*/&\nphases = variable 0..1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17/'
 soft '^scale' "scale = 0 is out of range: use a value from 1e-06 to 1000000" 's/^center.*/&\nscale = variable 0..1/'
 soft '^position = var' "position cannot be a variable: give a number (variables can be" '/^.camera/,$s/^position.*/position = variable 0..1/'
+soft '^position = 0 10' "camera 1 is at the point it looks at: give a distance above 0" 's/^position = 0.4 .*/position = 0 10 0/'
+soft '^position = 0.4' "position has 2 values: give distance" 's/^position = 0.4 .*/position = 0.4 10/'
+soft '^look_at' "unknown key 'look_at' in [camera]" 's/^position = 0.4 .*/look_at = 0 0 0/'
 body "finger.msh:147: tetrahedron 1 has no volume" '147s/.*/1 4 2 1 1 1 2 3 4/'
 body "finger.msh:12: a coordinate is 'nan', not a finite number" '12s/ [^ ]*/ nan/'
 body "finger.msh:147: node 999 does not exist" '147s/[0-9]*$/999/'
@@ -822,6 +841,37 @@ result $? "time, picture"
 good "from another side" scene new/stamp.ini --set env.preset=small -o side.png --camera 30,8
 ! cmp -s stamp.png side.png
 result $? "it differs"
+
+# A scene's first camera is that of its pictures; its azimuth counts from -z.
+mkdir -p new/seen
+printf '[scene]\ninclude = ../stamp.ini\n[camera]\nposition = 0 8 150 0 70 0\n' > new/seen/stamp.ini
+good "a scene with cameras" scene new/seen/stamp.ini --set env.preset=small -o seen.png
+cmp -s side.png seen.png
+result $? "is drawn from the first one"
+good "unless --camera is given" scene new/seen/stamp.ini --set env.preset=small -o other.png --camera 90,40
+good "for a scene without cameras, too" scene new/stamp.ini --set env.preset=small -o usual.png --camera 90,40
+cmp -s other.png usual.png
+result $? "the pictures are the same"
+good "a run" run --env particles --set env.scene=new/seen/stamp.ini --set env.preset=small --set env.steps=5 --opt rand \
+    --budget 2 --seed 1 --out seen
+cp seen/best.png best.png
+good "its picture again" picture seen --best --camera 30,8
+cmp -s seen/best.png best.png
+result $? "the picture of the best episode has the scene's camera"
+good "from elsewhere" picture seen --best --camera 90,40
+! cmp -s seen/best.png best.png
+result $? "it differs"
+for f in html png; do
+    good "an episode as .$f" view seen -o own.$f
+    good "from the same side" view seen -o same.$f --camera 30,8
+    good "from another side" view seen -o other.$f --camera 90,40
+    cmp -s own.$f same.$f && ! cmp -s own.$f other.$f
+    result $? "its .$f has the scene's camera"
+done
+good "a scene of soft bodies" scene "$scenes/finger.ini" -o soft.png
+good "from the same side" scene "$scenes/finger.ini" -o same.png --camera 180,10
+cmp -s soft.png same.png
+result $? "it has the scene's camera"
 "$dshost" scene new/mine.ini --set env.steps=1000 --json > out 2> err && grep -q '"estimated": true' out && grep -q '"loss": null' out
 result $? "a long episode is estimated"
 sed 's/^count.*/count = 0/' new/mine.ini > zero.ini

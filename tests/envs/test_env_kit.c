@@ -234,6 +234,25 @@ static const void *offers(const ds_desc *desc, void *self, const char *id, int e
     return table;
 }
 
+/* A camera appears in the info; a host that does not know cameras gets the other fields only. */
+static void play_camera(const ds_scene *scene, void *self, ds_scene_info info)
+{
+    const ds_scene_kit_camera none = {.given = 0}, from = {.given = 1, .azimuth = 40, .elevation = -5};
+    ds_scene_info old;
+    assert_int_equal(info.camera, 0);
+    ds_scene_kit_view(self, &from);
+    assert_int_equal(scene->info(self, &info), DS_OK);
+    assert_true(info.camera == 1 && info.azimuth == 40 && info.elevation == -5);
+    memset(&old, 0x5a, sizeof old);
+    old.struct_size = DS_SCENE_INFO_SIZE_1_0;
+    assert_int_equal(scene->info(self, &old), DS_OK);
+    assert_int_equal(old.bodies, info.bodies);
+    assert_int_equal(old.camera, 0x5a5a5a5a);
+    ds_scene_kit_view(self, &none);
+    assert_int_equal(scene->info(self, &info), DS_OK);
+    assert_int_equal(info.camera, 0);
+}
+
 static void play_scene(const ds_scene *scene, const ds_simple_plugin *p, void *self)
 {
     ds_scene_info info = {.struct_size = sizeof info};
@@ -247,6 +266,7 @@ static void play_scene(const ds_scene *scene, const ds_simple_plugin *p, void *s
     assert_int_equal(info.bodies, 3);
     assert_int_equal(info.flat, 1);
     assert_true(info.box[0] < -0.25 && info.box[3] > 2 && info.box[4] > 1);
+    play_camera(scene, self, info);
     assert_int_equal(scene->body(self, 2, &body), DS_OK);
     assert_string_equal(body.name, "string");
     assert_int_equal(body.index_count, 2);

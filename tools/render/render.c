@@ -128,13 +128,10 @@ static double grid_spacing(const ds_frame_of_reference *r)
 /* The frame of reference as seen from `eye`, or from the default one. */
 static ds_frame_of_reference seen(const ds_snapshot *s, const ds_render_eye *eye)
 {
-    /* the image keeps an upward direction */
-    static const double rad = 3.14159265358979 / 180, steepest = 89.5;
     ds_frame_of_reference r = ds_geometry_reference(s);
     if (eye != NULL) {
         if (eye->turned) {
-            r.azimuth = (float)(eye->azimuth * rad);
-            r.elevation = (float)(fmax(-steepest, fmin(steepest, eye->elevation)) * rad);
+            ds_geometry_turn(&r, eye->azimuth, eye->elevation);
         }
         r.zoom = (float)eye->zoom;
         r.around = eye->around;

@@ -17,7 +17,8 @@ enum {
     DS_RENDER_GHOST = 4 /* with DS_RENDER_SCENE: the target as a translucent body over the scene */
 };
 
-/* Camera and background. NULL = the default: a three-quarter view of all of info.box, on white. */
+/* Camera and background. NULL = the default: all of info.box from the scene's own camera, else in a
+ * three-quarter view, on white. */
 typedef struct ds_render_eye {
     int turned;                /* use the angles; 0 = those of the default view */
     double azimuth, elevation; /* degrees, from +z towards +x, and above the horizon */

@@ -226,6 +226,14 @@ static float elevation_for(const ds_snapshot *s)
     return flattest < 0.5 ? 0.9f : 0.5f;
 }
 
+void ds_geometry_turn(ds_frame_of_reference *r, double azimuth, double elevation)
+{
+    /* the image keeps an upward direction */
+    static const double rad = 3.14159265358979 / 180, steepest = 89.5;
+    r->azimuth = (float)(azimuth * rad);
+    r->elevation = (float)(fmax(-steepest, fmin(steepest, elevation)) * rad);
+}
+
 ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
 {
     ds_frame_of_reference r;
@@ -252,7 +260,10 @@ ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s)
     r.has_ground = isfinite(ground) && fabs(ground) < 2;
     r.ground = r.has_ground ? (float)ground : 0;
     r.azimuth = AZIMUTH;
-    r.elevation = elevation_for(s);
+    r.elevation = s->camera ? 0 : elevation_for(s);
+    if (s->camera) {
+        ds_geometry_turn(&r, s->azimuth, s->elevation);
+    }
     r.zoom = 1;
     r.around = 0;
     return r;

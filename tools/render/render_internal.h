@@ -103,13 +103,16 @@ typedef struct ds_frame_of_reference {
     vec3 low, high; /* the box */
     int has_ground;
     float ground;
-    /* of the camera, rad; flat shapes are seen from a higher elevation */
+    /* of the camera, rad: the scene's own, else flat shapes are seen from a higher elevation */
     float azimuth, elevation;
     float zoom;
     int around; /* the box fits into the image from all sides */
 } ds_frame_of_reference;
 
 ds_frame_of_reference ds_geometry_reference(const ds_snapshot *s);
+
+/* Sets the angles of the camera, degrees. */
+void ds_geometry_turn(ds_frame_of_reference *r, double azimuth, double elevation);
 
 /* The drawn radius (scaled) of a body with so many particles that it is drawn as one piece; else 0. */
 float ds_geometry_dense_radius(const ds_snapshot *s, const ds_frame_of_reference *r, uint64_t k, uint64_t b);

@@ -357,11 +357,14 @@ static json_t *describe_episode(const page *p, size_t i)
                                                   {0}});
 }
 
-static json_t *describe_options(const ds_view_options *o)
+static json_t *describe_options(const ds_view_options *o, const ds_snapshot *first)
 {
     json_t *camera = json_null();
     if (o->camera_set) {
         camera = ds_json_reals((const double[]){o->azimuth, o->elevation, o->zoom}, 3);
+    } else if (first->camera) {
+        camera =
+            ds_json_reals((const double[]){first->azimuth, first->elevation, o->zoom > 0 ? o->zoom : 1}, 3);
     }
     return ds_json_object((const ds_json_entry[]){
         {"camera", camera},
@@ -398,10 +401,11 @@ static void put_description(page *p)
     for (size_t i = 0; i < p->all->count; i++) {
         json_array_append_new(episodes, describe_episode(p, i));
     }
-    put_json(p, ds_json_object((const ds_json_entry[]){{"format", json_integer(1)},
-                                                       {"options", describe_options(&p->all->options)},
-                                                       {"episodes", episodes},
-                                                       {0}}));
+    put_json(p, ds_json_object((const ds_json_entry[]){
+                    {"format", json_integer(1)},
+                    {"options", describe_options(&p->all->options, p->all->item[0].scene)},
+                    {"episodes", episodes},
+                    {0}}));
 }
 
 /* ---- blocks and images ---- */

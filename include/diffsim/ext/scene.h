@@ -76,6 +76,11 @@ typedef struct ds_scene_info {
     double dt;     /* seconds between frames */
     double box[6]; /* visible box: lower x y z, upper x y z, metres; y is up */
     double ground; /* height y of the floor; -INFINITY = no floor */
+    /* Fields that a plugin may leave out; test them with DS_HAS(). */
+    uint32_t camera; /* 1 = the host shows the scene from these angles; 0 = from where it likes */
+    uint32_t reserved;
+    double azimuth;   /* of the camera, degrees from +z towards +x, -360 .. 360 */
+    double elevation; /* degrees above the horizon, -90 .. 90 */
 } ds_scene_info;
 #define DS_SCENE_INFO_SIZE_1_0 DS_SIZE_WITH(ds_scene_info, ground)
 

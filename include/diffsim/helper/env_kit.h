@@ -136,6 +136,8 @@ typedef struct ds_env_kit {
     int time_limit;     /* an episode that reaches the horizon is truncated, not terminated (ext/steps.h) */
     uint64_t lanes;     /* episodes of stepwise control that may be open at once; 0 = 1 */
 
+    ds_scene_kit_camera camera; /* set by read(): from where pictures show the scene, if it is given */
+
     /* Networks in the equations of motion (table entry `hook_points`); hybrid.nets is 0 where nothing is
      * wired. Their parameters are the variables n .. n + hybrid.variables - 1. */
     ds_hybrid hybrid;

@@ -25,6 +25,7 @@ static inline void ds_env_kit_open_scene(ds_env_kit *kit)
     for (const ds_scene_kit_label *m = env->metrics; m != NULL && m->name != NULL; m++) {
         ds_scene_kit_metric(&kit->scene, m->name, m->unit);
     }
+    ds_scene_kit_view(&kit->scene, &kit->camera);
     env->bodies(kit, &kit->scene);
     ds_scene_kit_ready(&kit->scene);
 }

@@ -50,6 +50,12 @@ typedef struct ds_scene_kit_label {
     const char *name, *unit;
 } ds_scene_kit_label;
 
+/* The camera of a scene (see ds_scene_info). */
+typedef struct ds_scene_kit_camera {
+    int given;
+    double azimuth, elevation; /* degrees */
+} ds_scene_kit_camera;
+
 typedef struct ds_scene_kit {
     int kept;                   /* the last evaluate() kept a scene */
     ds_scene_info info;         /* frames = `capacity`, fewer where an episode ended early */
@@ -85,6 +91,9 @@ static inline ds_scene_body *ds_scene_kit_at(ds_scene_kit *s, uint64_t b);
 
 /* Adds a metric and returns its number (UINT64_MAX without memory). */
 static inline uint64_t ds_scene_kit_metric(ds_scene_kit *s, const char *name, const char *unit);
+
+/* Shows the scene from this camera, if it is given. */
+static inline void ds_scene_kit_view(ds_scene_kit *s, const ds_scene_kit_camera *from);
 
 /* Allocates the values of the metrics and stores the visible box. Call it once, after all were added. */
 static inline void ds_scene_kit_ready(ds_scene_kit *s);

@@ -67,6 +67,13 @@ static inline uint64_t ds_scene_kit_metric(ds_scene_kit *s, const char *name, co
     return s->info.metrics++;
 }
 
+static inline void ds_scene_kit_view(ds_scene_kit *s, const ds_scene_kit_camera *from)
+{
+    s->info.camera = from->given != 0;
+    s->info.azimuth = from->given ? from->azimuth : 0;
+    s->info.elevation = from->given ? from->elevation : 0;
+}
+
 static inline void ds_scene_kit_ready(ds_scene_kit *s)
 {
     memcpy(s->view, s->info.box, sizeof s->view);

@@ -64,6 +64,7 @@ static void read_particles(void *self, ds_param_reader *in)
     particles *p = self;
     in->status = read_setup(p, in);
     mpm_choices choices = p->setup.choices;
+    p->env.kit.camera = p->setup.camera;
     p->env.outline = ds_param_int(in, "outline") == 1;
     mpm_scene_choices(in, &choices);
     if (in->status == DS_OK && p->setup.file) {

@@ -89,6 +89,42 @@ static void refused(synthetic *s, const char *expected)
     synthetic_init(s);
 }
 
+/* The scene of a plugin that was compiled before scenes had cameras. */
+static ds_status info_without_camera(void *self, ds_scene_info *out)
+{
+    memcpy((char *)out + sizeof out->struct_size,
+           (const char *)&((synthetic *)self)->info + sizeof out->struct_size,
+           DS_SCENE_INFO_SIZE_1_0 - sizeof out->struct_size);
+    return DS_OK;
+}
+
+static void test_camera(void **state)
+{
+    synthetic s;
+    ds_error e = {0};
+    synthetic_init(&s);
+    ds_snapshot *d = collect(&s, NULL, 0);
+    assert_int_equal(d->camera, 0);
+    ds_snapshot_free(d);
+    s.info.camera = 1;
+    s.info.azimuth = -30;
+    s.info.elevation = 20.5;
+    d = collect(&s, NULL, 0);
+    assert_true(d->camera == 1 && d->azimuth == -30 && d->elevation == 20.5);
+    ds_snapshot_free(d);
+    s.info.camera = 2; /* of a later version */
+    d = collect(&s, NULL, 0);
+    assert_true(d->camera == 0 && d->azimuth == 0 && d->elevation == 0);
+    ds_snapshot_free(d);
+    s.info.camera = 1;
+    ds_scene old = synthetic_ext;
+    old.info = info_without_camera;
+    assert_int_equal(ds_snapshot_collect(&old, &s, NULL, 0, &d, &e), 0);
+    assert_int_equal(d->camera, 0);
+    assert_int_equal(d->frames, SYN_FRAMES);
+    ds_snapshot_free(d);
+}
+
 static void test_refused_info(void **state)
 {
     synthetic s;
@@ -117,6 +153,12 @@ static void test_refused_info(void **state)
     refused(&s, "is a point");
     s.info.ground = (double)NAN;
     refused(&s, "ground is");
+    s.info.camera = 1;
+    s.info.azimuth = (double)NAN;
+    refused(&s, "azimuth nan");
+    s.info.camera = 1;
+    s.info.elevation = 90.5;
+    refused(&s, "elevation 90.5");
     ds_scene lacking = synthetic_ext;
     ds_snapshot *d;
     ds_error e = {0};
@@ -353,5 +395,5 @@ static void test_trajectory(void **state)
     temporary_close(&t);
 }
 
-RUN_TESTS(test_collect, test_keep, test_refused_info, test_refused_bodies, test_later_version, test_nonfinite,
-          test_block, test_damaged_block, test_trajectory)
+RUN_TESTS(test_collect, test_keep, test_camera, test_refused_info, test_refused_bodies, test_later_version,
+          test_nonfinite, test_block, test_damaged_block, test_trajectory)

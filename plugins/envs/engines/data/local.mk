@@ -12,6 +12,8 @@ env_engine_libs += %D%/libscenefile.la
 %C%_libscenefile_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS)
 %C%_libscenefile_la_LIBADD = $(INIH_LIBS)
 %C%_libscenefile_la_SOURCES = \
+	%D%/scene_camera.c \
+	%D%/scene_camera.h \
 	%D%/scene_file.c \
 	%D%/scene_file.h \
 	%D%/scene_params.c \

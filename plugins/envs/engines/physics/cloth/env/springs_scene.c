@@ -2,6 +2,7 @@
 /* springs_scene.c - from the sections of a scene file to the sheets, slabs and lifts of the spring model. */
 #include "engines/physics/cloth/env/springs_scene.h"
 
+#include "engines/data/scene_camera.h"
 #include "engines/physics/cloth/env/disc_env.h"
 #include "engines/physics/cloth/env/lift_env.h"
 #include "engines/physics/cloth/env/sheet_env.h"
@@ -63,7 +64,7 @@ scene_file *cloth_scene_open(ds_param_reader *in)
 /* Opens the file, refuses other sections and reads the keys of the table into `o->params`; `variables` says
  * what can be one. */
 static void open_keys(opened *o, ds_param_reader *in, const char *const *kinds, const char *variables,
-                      const ds_param *const *schema, const scene_key *keys, ds_memory *memory)
+                      const ds_param *const *schema, const scene_key *keys, ds_env_kit *kit)
 {
     o->file = cloth_scene_open(in);
     if (in->status != DS_OK) {
@@ -81,7 +82,8 @@ static void open_keys(opened *o, ds_param_reader *in, const char *const *kinds, 
     const scene_section *s = scene_find(o->file, "scene", "");
     scene_text(o->file, s, "include", "");
     scene_choice(o->file, s, "model", cloth_scene_models, 0);
-    in->status = scene_params_open(&o->params, o->file, in->host, schema, keys, memory);
+    in->status = scene_params_open(&o->params, o->file, in->host, schema, keys, &kit->memory);
+    kit->camera = scene_camera_read(o->file, "orbit", true);
 }
 
 /* ---- constants that can be variables ---- */
@@ -307,7 +309,7 @@ static void read_sheet(void *self, ds_param_reader *in)
     open_keys(o, in, kinds,
               "gravity; stiffness, velocity, size, mass, damping, drag and height of [cloth]; height and "
               "friction of [floor]",
-              sheet_env_params, keys, &e->env.kit.memory);
+              sheet_env_params, keys, &e->env.kit);
     if (in->status != DS_OK) {
         return;
     }
@@ -404,7 +406,7 @@ static void read_disc(void *self, ds_param_reader *in)
     disc_scene *e = self;
     opened *o = &e->scene;
     open_keys(o, in, kinds, "gravity; stiffness, mass, damping and drag of [cloth]; friction of [pan]",
-              disc_env_params, keys, &e->env.kit.memory);
+              disc_env_params, keys, &e->env.kit);
     if (in->status != DS_OK) {
         return;
     }
@@ -474,7 +476,7 @@ static void read_lift(void *self, ds_param_reader *in)
     lift_scene *e = self;
     opened *o = &e->scene;
     open_keys(o, in, kinds, "none with [recording], where the cloth itself is unknown", lift_env_params, keys,
-              &e->env.kit.memory);
+              &e->env.kit);
     if (is_good(o, in)) {
         ds_param_reader own = {&o->params.host, DS_OK};
         lift_env_read(&e->env, &own);

@@ -2,6 +2,7 @@
 /* setup.c - from the sections of a scene file to an mpm_task. */
 #include "engines/physics/mpm/env/setup.h"
 
+#include "engines/data/scene_camera.h"
 #include "engines/physics/mpm/env/setup_targets.h"
 #include "engines/physics/mpm/env/setup_tools.h"
 
@@ -170,9 +171,15 @@ ds_status mpm_setup_read(mpm_setup *setup, scene_file *file, const ds_host *host
     if (!scene_failed(file)) {
         mpm_setup_targets(&r);
     }
+    if (!scene_failed(file) && setup->task.no_target && setup->choices.loss == MPM_LOSS_FRAMES) {
+        scene_fail(file, scene_find(file, "loss", ""), "states",
+                   "states = image compares the material with a target, whose size places the cameras, also "
+                   "with images: add a section [target]");
+    }
     if (!scene_failed(file)) {
         scene_existing(file, scene_find(file, "loss", ""), "images");
         scene_params_open(&setup->cameras, file, host, mpm_image_params, camera_keys, &setup->memory);
+        setup->camera = scene_camera_read(file, "position", true);
     }
     scene_done(file);
     if (setup->memory.failed) {

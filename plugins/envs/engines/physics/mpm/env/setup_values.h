@@ -13,9 +13,10 @@ typedef struct mpm_setup {
     mpm_task task;
     mpm_choices choices;
     scene_file *file;
-    mpm_scene shapes;     /* that fill the target */
-    mpm_domain domain;    /* of a section [grid] */
-    scene_params cameras; /* mpm_image_params, of sections [camera] and [loss] */
+    mpm_scene shapes;           /* that fill the target */
+    mpm_domain domain;          /* of a section [grid] */
+    scene_params cameras;       /* mpm_image_params, of sections [camera] and [loss] */
+    ds_scene_kit_camera camera; /* the first of [camera] */
     ds_memory memory;
 } mpm_setup;
 

@@ -3,6 +3,7 @@
  * controller, target and loss, and the whole scene in the order in which one part needs another. */
 #include "engines/physics/soft/scene/setup.h"
 
+#include "engines/data/scene_camera.h"
 #include "engines/physics/soft/scene/setup_bodies.h"
 
 #include <diffsim/helper/fail.h>
@@ -707,6 +708,7 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
     scene_names(file, drawn, reserved, true);
     scene_variables(file, can_vary);
     ds_status status = scene_params_open(&setup->params, file, host, settings, keys, &setup->memory);
+    s->env.kit.camera = scene_camera_read(file, "position", false);
     if (status != DS_OK || scene_failed(file)) {
         return ds_host_fail(host, status != DS_OK ? status : DS_E_DATA, "%s",
                             status != DS_OK ? "no memory for the scene" : scene_error(file));
