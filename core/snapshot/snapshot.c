@@ -453,3 +453,14 @@ int ds_snapshot_take(const ds_scene *ext, void *self, uint32_t keep, ds_snapshot
     const uint64_t *frames = ds_scene_frames(ext, self, keep, room, &count);
     return ds_snapshot_collect(ext, self, frames, count, out, e);
 }
+
+int ds_snapshot_is_traced(const ds_snapshot *s)
+{
+    uint64_t elements = 0;
+    int rigid = s->bodies <= DS_TRACE_BODIES;
+    for (uint64_t b = 0; rigid && b < s->bodies; b++) {
+        rigid = s->body[b].width == 7;
+        elements += s->body[b].count;
+    }
+    return s->kept > 3 && (s->flat || (rigid && elements <= DS_TRACE_BODIES));
+}

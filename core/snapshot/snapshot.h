@@ -61,6 +61,10 @@ int ds_snapshot_collect(const ds_scene *ext, void *self, const uint64_t *keep, u
 /* Like ds_snapshot_collect(), with the frames of DS_KEEP_*. */
 int ds_snapshot_take(const ds_scene *ext, void *self, uint32_t keep, ds_snapshot **out, ds_error *e);
 
+/* Do images of an episode show trajectories? Of a flat scene and of few rigid bodies, whichever frames of
+ * DS_KEEP_* were kept. */
+int ds_snapshot_is_traced(const ds_snapshot *s);
+
 void ds_snapshot_free(ds_snapshot *s);
 
 /* Numbers of element 0 of body b in kept frame k. */

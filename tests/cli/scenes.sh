@@ -57,7 +57,7 @@ wrong "$(line ^center)" "the body reaches from 0.85 to 1.15 along x" 's/^center.
 wrong "$(line ^size)" "size has 2 numbers: give one, or 3" 's/^size.*/size = 0.3 0.1/'
 wrong "$(line ^rotation)" "this one is zero" 's/^rotation.*/rotation = 0 0 0 0/'
 wrong "$(line ^lower)" "lower = inf: expected 3 numbers" 's/^lower.*/lower = inf/'
-wrong "" "section [target] is missing" '/^\[target/,/^variant/d'
+wrong "" "own.ini: the scene has no loss: add a section [target]" '/^\[target/,/^variant/d'
 wrong "$(line ^file)" "tours.targets cannot be read" 's/^file.*/file = tours.targets/'
 wrong "$(line ^variant)" "variant = 7 is out of range" 's/^variant.*/variant = 7/'
 wrong "$(line ^speed)" "expected KEY = VALUE" 's/^speed.*/speed/'
@@ -852,8 +852,8 @@ good "unless --camera is given" scene new/seen/stamp.ini --set env.preset=small 
 good "for a scene without cameras, too" scene new/stamp.ini --set env.preset=small -o usual.png --camera 90,40
 cmp -s other.png usual.png
 result $? "the pictures are the same"
-good "a run" run --env particles --set env.scene=new/seen/stamp.ini --set env.preset=small --set env.steps=5 --opt rand \
-    --budget 2 --seed 1 --out seen
+status 0 "a run" "$dshost" run --env particles --set env.scene=new/seen/stamp.ini --set env.preset=small \
+    --set env.steps=5 --opt rand --budget 2 --seed 1 --out seen --pictures yes
 cp seen/best.png best.png
 good "its picture again" picture seen --best --camera 30,8
 cmp -s seen/best.png best.png

@@ -75,7 +75,7 @@ static int plan(panel panels[MAX_PANELS], const ds_snapshot *s, uint64_t frames)
         name_early_end(&panels[n - 1], s, frames);
     }
     for (int i = 0; i < n; i++) {
-        panels[i].what = what | (panels[i].k > 0 ? DS_RENDER_TRACE : 0u);
+        panels[i].what = what | (panels[i].k > 0 && ds_snapshot_is_traced(s) ? DS_RENDER_TRACE : 0u);
     }
     if (beside) {
         snprintf(panels[n].label, sizeof panels[n].label, "target");
@@ -94,7 +94,7 @@ static double text_of(int width)
 /* What a reader cannot guess. */
 static const char *legend(const ds_snapshot *s)
 {
-    int ghost = !ds_render_target_beside(s) && ds_render_has_target(s), trace = ds_render_has_trace(s);
+    int ghost = !ds_render_target_beside(s) && ds_render_has_target(s), trace = ds_snapshot_is_traced(s);
     return ds_overlay_has_pairs(s) ? "pale: targets, each with the number of its mark"
            : ghost && trace        ? "pale: target, line: trajectory so far"
            : ghost                 ? "pale: target"
