@@ -318,6 +318,60 @@ static void read_option(mjcf *f, const robot_node *n)
     }
 }
 
+/* Attributes of MuJoCo's elements that can change the motion, of all their places in a file. */
+static const robot_spelling spelling[] = {
+    {"compiler", " alignfree angle assetdir autolimits balanceinertia boundinertia boundmass conflict "
+                 "convexhull coordinate discardvisual eulerseq exactmeshinertia fitaabb fusestatic "
+                 "inertiafromgeom inertiagrouprange meshdir passthrough savecanonical savecompiled "
+                 "saveinertial settotalmass strippath texturedir usethread "},
+    {"option", " actuatorgroupdisable apirate ccd_iterations ccd_tolerance collision cone density gravity "
+               "impratio integrator iterations jacobian ls_iterations ls_tolerance magnetic mpr_iterations "
+               "mpr_tolerance noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref "
+               "sdf_initpoints sdf_iterations sleep_tolerance solver timestep tolerance viscosity wind "},
+    {"body", " axisangle childclass euler gravcomp mocap name pos quat sleep user xyaxes zaxis "},
+    {"frame", " axisangle childclass euler name pos quat xyaxes zaxis "},
+    {"replicate", " childclass count euler offset sep "},
+    {"inertial", " axisangle diaginertia euler fullinertia mass pos quat xyaxes zaxis "},
+    {"joint", " active actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class coef "
+              "damping frictionloss group joint joint1 joint2 limited margin name polycoef pos range ref "
+              "solimp solimpfriction solimplimit solref solreffriction solreflimit springdamper springref "
+              "springyield stiffness type user "},
+    {"freejoint", " align group name "},
+    {"geom", " adhesion axisangle castshadow class conaffinity condim contype density euler fitscale "
+             "fluidcoef fluidshape friction fromto gap geom group hfield margin mass material mesh name "
+             "pos priority quat rgba shellinertia sidesite size solimp solmix solref surfacevel type user "
+             "xyaxes zaxis "},
+    {"site", " axisangle class euler fromto group material mesh name pos quat rgba site size type user "
+             "xyaxes zaxis "},
+    {"general", " actdim actearly actlimited actrange armature biasprm biastype body class cranklength "
+                "cranksite ctrllimited ctrlrange damping delay dynprm dyntype ffrange forcelimited "
+                "forcerange gainprm gaintype gear group inheritrange input interp joint jointinparent "
+                "lengthrange name nsample refsite site slidersite tendon user velrange "},
+    {"motor", " armature class cranklength cranksite ctrllimited ctrlrange damping delay forcelimited "
+              "forcerange gear group interp joint jointinparent lengthrange name nsample refsite site "
+              "slidersite tendon user "},
+    {"position", " armature class cranklength cranksite ctrllimited ctrlrange damping dampratio delay "
+                 "forcelimited forcerange gear group inheritrange interp joint jointinparent kp kv "
+                 "lengthrange name nsample refsite site slidersite tendon timeconst user "},
+    {"velocity", " armature class cranklength cranksite ctrllimited ctrlrange damping delay forcelimited "
+                 "forcerange gear group interp joint jointinparent kv lengthrange name nsample refsite site "
+                 "slidersite tendon user "},
+    {"intvelocity",
+     " actlimited actrange armature class cranklength cranksite ctrllimited ctrlrange damping "
+     "dampratio delay forcelimited forcerange gear group inheritrange interp joint jointinparent "
+     "kp kv lengthrange name nsample refsite site slidersite tendon user "},
+    {"damper", " armature class cranklength cranksite ctrlrange damping delay forcelimited forcerange gear "
+               "group interp joint jointinparent kv lengthrange name nsample refsite site slidersite tendon "
+               "user "},
+    {"mesh", " builtin class content_type face file inertia material maxhullvert name normal params refpos "
+             "refquat scale smoothnormal texcoord vertex "},
+    {"hfield", " content_type elevation file name ncol nrow size "},
+    {"exclude", " body1 body2 name "},
+    {"connect", " active anchor body1 body2 class name site1 site2 solimp solref "},
+    {"weld", " active anchor body1 body2 class name relpose site1 site2 solimp solref torquescale "},
+    {"key", " act ctrl mpos mquat name plastic qpos qvel time "},
+    {NULL, NULL}};
+
 static int one_of(const char *name, const char *const *list)
 {
     while (*list && strcmp(*list, name) != 0) {
@@ -332,6 +386,7 @@ void robot_from_mjcf(robot_reader *in, const robot_node *root)
                                         "default",  "asset",  "custom",   "worldbody", "extension",
                                         "actuator", "sensor", "keyframe", "contact",   "tendon",
                                         "equality", NULL};
+    static const char *const passed[] = {"visual", "statistic", "custom", "extension", "sensor", NULL};
     mjcf f = {.in = in,
               .root = root,
               .angle = degree,
@@ -344,7 +399,13 @@ void robot_from_mjcf(robot_reader *in, const robot_node *root)
     for (const robot_node *n = root->first; n && !in->failed; n = n->next) {
         if (!one_of(n->name, known)) {
             robot_fail(in, n, "this element is not supported");
-        } else if (strcmp(n->name, "compiler") == 0) {
+        } else if (!one_of(n->name, passed)) {
+            robot_check_spelling(in, n, spelling);
+        }
+        if (in->failed) {
+            return;
+        }
+        if (strcmp(n->name, "compiler") == 0) {
             read_compiler(&f, n);
         } else if (strcmp(n->name, "option") == 0) {
             read_option(&f, n);

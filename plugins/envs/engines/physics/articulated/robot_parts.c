@@ -5,6 +5,8 @@
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
 
+#include <diffsim/helper/nearest.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <expat.h>
@@ -203,6 +205,50 @@ robot_node *robot_elements_of(robot_reader *in, const char *path)
     root = in->failed ? NULL : robot_elements(in, data, size);
     free(data);
     return root;
+}
+
+/* ---- spelling ---- */
+
+static int has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at++) {
+        if (at[-1] == ' ' && at[n] == ' ') {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The word of the list that is nearest to another one, in `copy`, which has room for the list; or NULL. */
+static const char *nearest_word(const char *list, const char *word, char *copy)
+{
+    enum { MOST_WORDS = 64 };
+    const char *known[MOST_WORDS];
+    size_t count = 0;
+    strcpy(copy, list);
+    for (char *rest = copy, *at; count < MOST_WORDS && (at = strtok_r(rest, " ", &rest)) != NULL;) {
+        known[count++] = at;
+    }
+    return ds_nearest(word, known, count);
+}
+
+void robot_check_spelling(robot_reader *in, const robot_node *n, const robot_spelling *list)
+{
+    const robot_spelling *own = list;
+    while (own->element && strcmp(own->element, n->name) != 0) {
+        own++;
+    }
+    for (const char **a = n->attribute; own->element && *a && !in->failed; a += 2) {
+        char copy[1024];
+        const char *near = has_word(own->attributes, *a) ? NULL : nearest_word(own->attributes, *a, copy);
+        if (near != NULL) {
+            robot_fail(in, n, "there is no attribute %.30s: is it %s?", *a, near);
+        }
+    }
+    for (const robot_node *c = n->first; c && !in->failed; c = c->next) {
+        robot_check_spelling(in, c, list);
+    }
 }
 
 const char *robot_text(const robot_node *n, const char *attribute)

@@ -80,6 +80,15 @@ const char *robot_text(const robot_node *n, const char *attribute);
 robot_node *robot_child(const robot_node *n, const char *name);
 robot_node *robot_next(const robot_node *n, const char *name);
 
+/* An element and the attributes that it may have, with spaces around each: " name class ". */
+typedef struct robot_spelling {
+    const char *element, *attributes;
+} robot_spelling;
+
+/* Refuses an attribute of n or of an element in it that is not in the list, which NULL ends, but near a name
+ * in it: a misspelt one would change the robot silently. Unknown names that are near to none pass. */
+void robot_check_spelling(robot_reader *in, const robot_node *n, const robot_spelling *list);
+
 /* Reads `least` to `most` finite numbers from a text and returns how many. */
 int robot_numbers(robot_reader *in, const robot_node *at, const char *attribute, const char *text, int least,
                   int most, double *out);

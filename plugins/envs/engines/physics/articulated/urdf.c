@@ -328,10 +328,33 @@ static void read_mimics(robot_reader *in, const robot_node *file)
     }
 }
 
+static const robot_spelling spelling[] = {{"link", " name type "},
+                                          {"joint", " name type "},
+                                          {"origin", " xyz rpy quat_xyzw "},
+                                          {"mass", " value "},
+                                          {"inertia", " ixx ixy ixz iyy iyz izz "},
+                                          {"box", " size "},
+                                          {"cylinder", " radius length "},
+                                          {"capsule", " radius length "},
+                                          {"sphere", " radius "},
+                                          {"mesh", " filename scale "},
+                                          {"axis", " xyz "},
+                                          {"limit", " lower upper effort velocity acceleration jerk "},
+                                          {"dynamics", " damping friction "},
+                                          {"mimic", " joint multiplier offset "},
+                                          {"parent", " link "},
+                                          {"child", " link "},
+                                          {NULL, NULL}};
+
 void robot_from_urdf(robot_reader *in, const robot_node *file)
 {
+    for (const robot_node *n = file->first; n && !in->failed; n = n->next) {
+        if (strcmp(n->name, "link") == 0 || strcmp(n->name, "joint") == 0) {
+            robot_check_spelling(in, n, spelling);
+        }
+    }
     tree *t = in->out->tree;
-    const robot_node *root = check_links(in, file);
+    const robot_node *root = in->failed ? NULL : check_links(in, file);
     if (in->failed) {
         return;
     }
