@@ -88,6 +88,7 @@ def handler(*_):
     except (NameError, diffsim.UsageError) as e:
         done.append(type(e).__name__)
 done = []
+diffsim.make  # imports its module, which a handler cannot do while it is imported
 signal.signal(signal.SIGALRM, handler)
 signal.setitimer(signal.ITIMER_REAL, 0.5)
 env = diffsim.make('slow.py', jobs=1)
