@@ -37,7 +37,7 @@ static const double SETTLED = 0.3;
 typedef struct errors {
     double at[MOST_POINTS];
     unsigned count, blurred; /* blurred: rounding hides everything */
-    unsigned unsettled;      /* quotients of no two neighbouring steps agree: there is no slope to see */
+    unsigned unsettled;      /* points where no two neighbouring steps agree: the slope is unknown */
 } errors;
 
 enum { OF_JV, OF_JTV, OF_HV, OF_FIT }; /* FIT: J v with J' v, or the symmetry of H */

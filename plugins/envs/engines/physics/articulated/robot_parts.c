@@ -243,7 +243,7 @@ void robot_check_spelling(robot_reader *in, const robot_node *n, const robot_spe
         char copy[1024];
         const char *near = has_word(own->attributes, *a) ? NULL : nearest_word(own->attributes, *a, copy);
         if (near != NULL) {
-            robot_fail(in, n, "there is no attribute %.30s: is it %s?", *a, near);
+            robot_fail(in, n, "unknown attribute %.30s; did you mean %s?", *a, near);
         }
     }
     for (const robot_node *c = n->first; c && !in->failed; c = c->next) {
