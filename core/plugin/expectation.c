@@ -604,7 +604,7 @@ static int check_elements(const expectation *x, ds_error *e)
         if (t->info == NULL && t->element != UINT64_MAX && t->element >= x->first->info.n) {
             return ds_fail(
                 e, DS_EXIT_CONFIG,
-                "%s: expect_over: there is no x[%llu]: the last of %llu variables is x[%llu]; write "
+                "%s: expect_over: x[%llu] does not exist; the last of %llu variables is x[%llu]. Write "
                 "x to move all of them",
                 x->module->id, (unsigned long long)t->element, (unsigned long long)x->first->info.n,
                 (unsigned long long)(x->first->info.n - 1));

@@ -63,9 +63,9 @@ static uint32_t byte_differences(uint32_t a, uint32_t b)
     return ((a | high) - (b & ~high)) ^ ((a ^ ~b) & high);
 }
 
-/* Writes a row behind its filter byte: its difference from the row above (or NULL) if it is more like that
- * row than constant, else the row as it is. Text and lines, and shaded pictures, are told apart well enough
- * by that (section 12.7 proposes a dearer rule). Rows of a plot often equal the one above. */
+/* Writes a row after its filter byte. It writes the difference from the row above (or NULL) if the row
+ * resembles that one more than a constant, else the row itself. This suits both plots and shaded images;
+ * section 12.7 proposes a costlier rule. Rows of a plot often equal the one above. */
 static void put_row(unsigned char *out, const uint32_t *row, const uint32_t *above, size_t n)
 {
     const int same = above != NULL && memcmp(row, above, n * sizeof *row) == 0;

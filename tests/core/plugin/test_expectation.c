@@ -611,7 +611,7 @@ static void mistakes(void **state)
     REFUSED("NAME[NUMBER]", "expect=8", "expect_over=start[a]=uniform(1,2)");
     REFUSED("it is drawn twice", "expect=8", "expect_over=start[1]=uniform(1,2), start+=normal(0,1)");
     REFUSED("decision variables are moved", "expect=8", "expect_over=x=uniform(1,2)");
-    REFUSED("there is no x[3]: the last of 3 variables is x[2]; write x to move all of them", "expect=8",
+    REFUSED("x[3] does not exist; the last of 3 variables is x[2]. Write x to move all of them", "expect=8",
             "expect_over=x[3]+=uniform(1,2)");
     REFUSED("no draw of mass lies in its range", "expect=8", "expect_over=mass=uniform(5,6)");
     REFUSED("other variables, bounds, steps or channels", "expect=8", "expect_over=count=uniform(3,9)");
