@@ -283,6 +283,37 @@ steps = 3
 [target slab]
 shift = 0.05 0 0
 END
+cat > mesh.ini << END
+[material dough]
+youngs_modulus = 3000
+[body slab]
+shape = box
+material = dough
+center = 0.5 0.06 0.5
+size = 0.7 0.1 0.5
+count = 6000
+[tool plate]
+inside = yes
+shape = mesh
+file = $scenes/plate.obj
+scale = variable 0.2..0.4 log
+position = 0.5 0.13 0.5
+rotation = variable 0.9 -0.2..0.2 -0.2..0.2 -0.2..0.2
+move = pose
+speed = 0.02
+[tool star]
+inside = yes
+shape = mesh
+file = $scenes/star.obj
+scale = variable 0.1..0.2
+position = variable 0.3..0.35 0.13 0.5
+speed = 0.02
+[actions]
+segments = 1
+steps = 3
+[target slab]
+shift = 0.05 0 0
+END
 cat > throw.ini << 'END'
 [material gum]
 law = elastic
@@ -339,11 +370,26 @@ vary() {
 vary vary 200 3 1
 vary throw 200 10 1
 vary sand 400 10 4
+vary mesh 400 3 1
 for point in $(all 2 3 4 5 6); do
     vary vary 400 4 "$point"
     vary shapes 400 3 "$point"
+    vary mesh 400 3 "$point"
     vary sand 1500 10 "$point"
 done
+
+# A mesh of another scale has the distances of a mesh read with that scale.
+loss_of() {
+    "$dshost" eval --env particles --set env.scene="$1" --set env.preset=small --set env.particles=400 \
+        --set env.steps=3 --x "$2" 2>> err | sed -n 's/^loss *//p'
+}
+sed 's/^rotation = .*/rotation = 1 0 0 0/; s/^scale = variable 0.2.*/scale = 0.3/; s/variable 0.3..0.35 0.13/0.32 0.13/' mesh.ini > grown.ini
+sed 's/^scale = variable .*/scale = 0.17/' grown.ini > read.ini
+moves=0.5,-1,0,0.3,0,0,0.2,-1,0.1
+loss_of grown.ini "$moves,0.17" > grown.txt
+loss_of read.ini "$moves" > read.txt
+[ -s grown.txt ] && paste grown.txt read.txt | awk '{ exit !($1 - $2 < 1e-12 && $2 - $1 < 1e-12 && $1 > 0) }'
+result $? "a mesh whose scale is a variable is that of a file read with the scale"
 
 # ---- warnings ----
 cat > overlap.ini << 'END'

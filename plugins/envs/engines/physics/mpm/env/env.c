@@ -682,11 +682,15 @@ void mpm_env_bodies(void *self, ds_scene_kit *s)
 }
 
 /* The points of the mesh in the world. */
-static void put_mesh(const mpm_tool_mesh *mesh, const mpm_pose *pose, double *out)
+static void put_mesh(const mpm_tool *tool, const mpm_pose *pose, double *out)
 {
+    const mpm_tool_mesh *mesh = tool->mesh;
+    const double scale = tool->shape == MPM_MESH ? tool->size[0] : 1.0;
     for (size_t p = 0; p < mesh->points; p++) {
-        quat_rotate(pose->rotation, mesh->point + 3 * p, out + 3 * p);
-        vec3_add_scaled(out + 3 * p, 1.0, pose->position);
+        double turned[3];
+        quat_rotate(pose->rotation, mesh->point + 3 * p, turned);
+        memcpy(out + 3 * p, pose->position, sizeof pose->position);
+        vec3_add_scaled(out + 3 * p, scale, turned);
     }
 }
 
@@ -707,7 +711,7 @@ void mpm_env_place(const void *self, uint64_t k, uint64_t b, double *out)
     } else {
         uint64_t t = b - env->scene.n_bodies;
         if (env->scene.tools[t].mesh) {
-            put_mesh(env->scene.tools[t].mesh, &env->poses[k * env->scene.n_tools + t], out);
+            put_mesh(&env->scene.tools[t], &env->poses[k * env->scene.n_tools + t], out);
             return;
         }
         put_tool(&env->scene.tools[t], &env->poses[k * env->scene.n_tools + t], out);

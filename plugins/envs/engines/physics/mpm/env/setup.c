@@ -19,7 +19,7 @@ static const char *const contact_names[] = {"soft", "hard", NULL};
 
 static const char can_vary[] = "gravity, ground_friction and softness of [scene], constants and density of "
                                "[material], center, rotation and velocity of [body], position, rotation, "
-                               "friction, gap and sizes other than a mesh's of [tool]";
+                               "friction, gap, sizes and, of a mesh, scale of [tool]";
 
 /* [grid]: a tank in SI units in place of the unit cube of a preset. */
 static void read_grid(mpm_setup_reader *r)

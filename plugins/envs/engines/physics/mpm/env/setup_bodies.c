@@ -196,7 +196,7 @@ static void draw_inside(ds_memory *memory, const surface *inside, uint32_t count
 static void fill_mesh(mpm_setup_reader *r, const scene_section *s, mpm_body *body)
 {
     surface inside;
-    if (!mpm_setup_surface(r, s, &inside)) {
+    if (!mpm_setup_surface(r, s, mpm_setup_scale(r, s), &inside)) {
         return;
     }
     double wanted = scene_has(r->f, s, "per_volume")

@@ -26,12 +26,21 @@ static double tool_size_of(mpm_setup_reader *r, const scene_section *s, const ch
                          : mpm_setup_quantity(r, s, key, &as, 1e-4, MPM_MOST_SIZE, 1.0));
 }
 
-/* The distance to a mesh on a grid, and the mesh to draw. */
-static void read_tool_mesh(mpm_setup_reader *r, const scene_section *s, mpm_tool *tool)
+/* The distance to a mesh on a grid, and the mesh to draw, both at the start of a scale that varies. */
+static void read_tool_mesh(mpm_setup_reader *r, const scene_section *s, uint32_t of, mpm_tool *tool)
 {
     surface solid;
     const int cells = (int)scene_whole(r->f, s, "cells", 8, 128, 48);
-    if (!mpm_setup_surface(r, s, &solid)) {
+    double scale = 1.0;
+    tool->size[0] = 1.0;
+    if (of == MPM_NOT_A_TOOL) {
+        scale = mpm_setup_scale(r, s);
+    } else {
+        scale = scene_quantity_of(r->f, s, "scale", MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0).value;
+        const mpm_setup_meaning as = {.kind = MPM_TOOL_SIZE, .of = of, .factor = 1.0 / scale, .unit = ""};
+        mpm_setup_quantity(r, s, "scale", &as, MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0);
+    }
+    if (!mpm_setup_surface(r, s, scale, &solid)) {
         return;
     }
     distance_grid grid;
@@ -49,9 +58,6 @@ static void read_tool_mesh(mpm_setup_reader *r, const scene_section *s, mpm_tool
         mesh->point = mpm_setup_keep(r, solid.mesh.point, 3 * solid.mesh.points, 1.0);
         mesh->index = index;
         tool->mesh = mesh;
-    }
-    for (int d = 0; d < 3; d++) {
-        tool->size[d] = fmax(fabs(solid.low[d]), fabs(solid.high[d]));
     }
     if (!tool->mesh || r->setup->memory.failed) {
         scene_fail(r->f, s, "file", "no memory for the distance to the mesh");
@@ -90,7 +96,7 @@ void mpm_setup_tool_size(mpm_setup_reader *r, const scene_section *s, uint32_t o
         }
         break;
     case MPM_MESH:
-        read_tool_mesh(r, s, tool);
+        read_tool_mesh(r, s, of, tool);
         break;
     case MPM_CYLINDER:
         size[0] = tool_size_of(r, s, "radius", of, 0, 1.0);

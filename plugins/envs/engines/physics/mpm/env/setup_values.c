@@ -102,14 +102,13 @@ double *mpm_setup_keep(mpm_setup_reader *r, const double *from, size_t n, double
 
 double mpm_setup_scale(mpm_setup_reader *r, const scene_section *s)
 {
-    return scene_number(r->f, s, "scale", 1e-9, 1e9, 1.0);
+    return scene_number(r->f, s, "scale", MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0);
 }
 
 /* Opens the closed surface of key `file`; returns false after a failure. */
-bool mpm_setup_surface(mpm_setup_reader *r, const scene_section *s, surface *out)
+bool mpm_setup_surface(mpm_setup_reader *r, const scene_section *s, double scale, surface *out)
 {
     char error[SURFACE_ERROR];
-    const double scale = mpm_setup_scale(r, s);
     const char *path = scene_needs(r->f, s, "file") ? scene_existing(r->f, s, "file") : "";
     if (scene_failed(r->f)) {
         return false;

@@ -21,7 +21,9 @@ typedef struct mpm_setup {
 } mpm_setup;
 
 enum { MPM_MOST_PARTICLES = 1000000, MPM_MOST_MATERIALS = 16 };
-#define MPM_MOST_SIZE 10.0 /* m */
+#define MPM_MOST_SIZE 10.0   /* m */
+#define MPM_LEAST_SCALE 1e-9 /* of files */
+#define MPM_MOST_SCALE 1e9
 
 typedef struct mpm_setup_material {
     const char *name;
@@ -63,7 +65,7 @@ double mpm_setup_size(mpm_setup_reader *r, const scene_section *s, const char *k
 double *mpm_setup_keep(mpm_setup_reader *r, const double *from, size_t n, double scale);
 double mpm_setup_scale(mpm_setup_reader *r, const scene_section *s);
 /* Opens the closed surface of key `file`; returns false after a failure. */
-bool mpm_setup_surface(mpm_setup_reader *r, const scene_section *s, surface *out);
+bool mpm_setup_surface(mpm_setup_reader *r, const scene_section *s, double scale, surface *out);
 bool mpm_setup_ends_with(const char *text, const char *ending);
 /* The numbers of an .npy file with so many dimensions; NULL after a failure. */
 double *mpm_setup_array(mpm_setup_reader *r, const scene_section *s, const char *path, uint32_t ndim,

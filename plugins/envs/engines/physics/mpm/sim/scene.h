@@ -77,7 +77,7 @@ enum {
     MPM_ROLLING_PIN = 5, /* a capsule that rolls, yaws and is lifted */
     MPM_CHOPSTICKS = 6,  /* two capsules hanging down from the origin, `gap` apart */
     MPM_LADLE = 7,       /* [radius, half thickness] of a half spherical shell, open to the top */
-    MPM_MESH = 8         /* [half extents of a box about the origin that holds it], and `mesh` */
+    MPM_MESH = 8         /* [how many times larger it is than `mesh`], and `mesh` */
 };
 
 /* A closed surface about the tool's origin, of the owner of the scene. */

@@ -422,30 +422,44 @@ static void stick_adjoint(const double y_bar[3], int stick, mpm_pose *pose_bar, 
     pose_bar->constants.size[1] += 0.5 * y_bar[1];
 }
 
-/* ---- mesh: the normal is the unit vector along the gradient of the distance ---- */
+/* ---- mesh: s d(x / s) with the distance d of its grid and its size s, which is exact for a body s times
+ * larger; the normal is the unit vector along the gradient ---- */
 
-static void mesh_distance_adjoint(const mpm_tool *tool, const double x[3], double d_bar, double x_bar[3])
+static double mesh_distance(const mpm_tool *tool, const double x[3], double own[3], double gradient[3],
+                            double hessian[9])
 {
-    double gradient[3];
-    distance_grid_at(&tool->mesh->distance, x, gradient, NULL);
+    for (int k = 0; k < 3; k++) {
+        own[k] = x[k] / tool->size[0];
+    }
+    return tool->size[0] * distance_grid_at(&tool->mesh->distance, own, gradient, hessian);
+}
+
+static void mesh_distance_adjoint(const mpm_tool *tool, const double x[3], double d_bar, double size_bar[3],
+                                  double x_bar[3])
+{
+    double own[3], gradient[3];
+    const double d = mesh_distance(tool, x, own, gradient, NULL);
     vec3_add_scaled(x_bar, d_bar, gradient);
+    size_bar[0] += d_bar * (d / tool->size[0] - vec3_dot(own, gradient));
 }
 
 static void mesh_normal(const mpm_tool *tool, const double x[3], double n[3])
 {
-    double gradient[3];
-    distance_grid_at(&tool->mesh->distance, x, gradient, NULL);
+    double own[3], gradient[3];
+    mesh_distance(tool, x, own, gradient, NULL);
     unit(gradient, n);
 }
 
 static void mesh_normal_adjoint(const mpm_tool *tool, const double x[3], const double n_bar[3],
-                                double x_bar[3])
+                                double size_bar[3], double x_bar[3])
 {
-    double gradient[3], hessian[9], bar[3] = {0.0};
-    distance_grid_at(&tool->mesh->distance, x, gradient, hessian);
+    double own[3], gradient[3], hessian[9], bar[3] = {0.0};
+    mesh_distance(tool, x, own, gradient, hessian);
     unit_adjoint(gradient, n_bar, bar);
     for (int k = 0; k < 3; k++) {
-        vec3_add_scaled(x_bar, bar[k], hessian + 3 * k);
+        const double own_bar = bar[k] / tool->size[0];
+        vec3_add_scaled(x_bar, own_bar, hessian + 3 * k);
+        size_bar[0] -= own_bar * vec3_dot(own, hessian + 3 * k);
     }
 }
 
@@ -453,7 +467,7 @@ static double local_distance(const mpm_tool *tool, double gap, const double x[3]
 {
     double y[3];
     if (tool->shape == MPM_MESH) {
-        return distance_grid_at(&tool->mesh->distance, x, NULL, NULL);
+        return mesh_distance(tool, x, y, NULL, NULL);
     }
     to_stick(tool, gap, x, false, y);
     return shape_at(tool, y)->distance(tool->size, y);
@@ -465,7 +479,7 @@ static void local_distance_adjoint(const mpm_tool *tool, double gap, const doubl
 {
     double y[3], y_bar[3] = {0.0};
     if (tool->shape == MPM_MESH) {
-        mesh_distance_adjoint(tool, x, d_bar, x_bar);
+        mesh_distance_adjoint(tool, x, d_bar, pose_bar->constants.size, x_bar);
         return;
     }
     int stick = to_stick(tool, gap, x, false, y);
@@ -492,7 +506,7 @@ static void local_normal_adjoint(const mpm_tool *tool, double gap, const double 
 {
     double y[3], y_bar[3] = {0.0};
     if (tool->shape == MPM_MESH) {
-        mesh_normal_adjoint(tool, x, n_bar, x_bar);
+        mesh_normal_adjoint(tool, x, n_bar, pose_bar->constants.size, x_bar);
         return;
     }
     int stick = to_stick(tool, gap, x, true, y);
@@ -551,8 +565,13 @@ double mpm_tool_distance_bound(const mpm_tool *tool, const mpm_pose *pose, const
 {
     double local[3];
     mpm_tool_local(tool, pose, x, local);
-    return tool->shape == MPM_MESH ? distance_grid_bound(&tool->mesh->distance, local)
-                                   : local_distance(tool, pose->gap, local);
+    if (tool->shape != MPM_MESH) {
+        return local_distance(tool, pose->gap, local);
+    }
+    for (int k = 0; k < 3; k++) {
+        local[k] /= tool->size[0];
+    }
+    return tool->size[0] * distance_grid_bound(&tool->mesh->distance, local);
 }
 
 void mpm_tool_distance_adjoint(const mpm_tool *tool, const mpm_pose *pose, const double x[3], double d_bar,
