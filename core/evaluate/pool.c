@@ -85,6 +85,11 @@ ds_supervisor_config ds_pool_supervisor_config(const ds_pool *p, uint32_t jobs)
                                   .ctx = c->ctx};
 }
 
+ds_supervisor *ds_pool_supervisor(const ds_pool *p)
+{
+    return p->supervisor;
+}
+
 /* Loads a module that another process described. */
 static int load_here(ds_pool_config *c, ds_error *e)
 {

@@ -49,6 +49,10 @@ const ds_pool_env *ds_pool_env_of(const ds_pool *p);
 /* For more workers like those of the pool: their configuration (process isolation); the instance of this
  * process, NULL with process isolation. */
 ds_supervisor_config ds_pool_supervisor_config(const ds_pool *p, uint32_t jobs);
+
+/* The pool's own workers, which take other requests between two calls of the pool; NULL without process
+ * isolation. */
+ds_supervisor *ds_pool_supervisor(const ds_pool *p);
 ds_env *ds_pool_local(const ds_pool *p);
 
 /* Gets the result of row i; `grad` (n values) and `out` (as the queries are laid out) are NULL unless

@@ -42,35 +42,48 @@ static int read_scene(int fd, const char *id, ds_snapshot **out, ds_error *e)
     return status == 0 ? 0 : ds_fail(e, status, "%s: the scene: %s", id, why.text);
 }
 
+/* The worker that writes scenes: the pool's only one, or another, which a stop of the pool does not stop. */
+static int find_worker(ds_scene_source *source, const char **id, ds_supervisor **out, ds_error *e)
+{
+    ds_supervisor_config config = ds_pool_supervisor_config(source->pool, 1);
+    *id = config.module->id;
+    if (config.workers == 1 && config.stop == NULL) {
+        *out = ds_pool_supervisor(source->pool);
+        return 0;
+    }
+    config.capacity = 2;
+    config.stop = NULL;
+    const int rc = source->supervisor == NULL ? ds_supervisor_open(&config, &source->supervisor, e) : 0;
+    *out = source->supervisor;
+    return rc;
+}
+
 static int scene_of_worker(ds_scene_source *source, const double *x, uint64_t noise_key, uint32_t keep,
                            ds_answer *a, ds_snapshot **out, ds_error *e)
 {
-    ds_supervisor_config config = ds_pool_supervisor_config(source->pool, 1);
+    const char *id = NULL;
+    ds_supervisor *worker = NULL;
     uint64_t stop_at = 0;
-    config.capacity = 2;
-    config.stop = NULL;
-    int rc = source->supervisor == NULL ? ds_supervisor_open(&config, &source->supervisor, e) : 0;
+    int rc = find_worker(source, &id, &worker, e);
     if (rc != 0) {
         return rc;
     }
-    ds_ring *s = ds_supervisor_share(source->supervisor);
+    ds_ring *s = ds_supervisor_share(worker);
     uint64_t ticket = ds_ring_posted(s);
     const ds_slot_request request = {.want = DS_WANT_SCENE, .noise_key = noise_key, .keep = keep};
     ds_slot *slot = ds_ring_fill(s, ticket, &request, NULL, x, s->at.n);
     ds_slot_post(slot);
     ds_ring_publish(s, ticket + 1);
     while (rc == 0 && !ds_slot_done(slot)) {
-        rc = ds_supervisor_sleep(source->supervisor, ticket, atomic_load(&s->head->done) + 1, &stop_at, e);
+        rc = ds_supervisor_sleep(worker, ticket, atomic_load(&s->head->done) + 1, &stop_at, e);
     }
     if (rc != 0) {
         return rc;
     }
     ds_slot_answer(s, slot, &request, NULL, x, s->at.n, a);
     atomic_store(&slot->state, DS_SLOT_FREE);
-    int fd = ds_supervisor_scene_fd(source->supervisor);
-    return a->outcome > DS_EVAL_INFEASIBLE || lseek(fd, 0, SEEK_END) <= 0
-               ? 0
-               : read_scene(fd, config.module->id, out, e);
+    int fd = ds_supervisor_scene_fd(worker);
+    return a->outcome > DS_EVAL_INFEASIBLE || lseek(fd, 0, SEEK_END) <= 0 ? 0 : read_scene(fd, id, out, e);
 }
 
 int ds_episode_scene(ds_scene_source *source, const double *x, uint64_t noise_key, uint32_t keep,

@@ -7,7 +7,7 @@
 #include "snapshot/snapshot.h"
 
 /* A source of scenes: a pool, and next to it a worker of its own (NULL until first needed), so that scenes
- * never disturb a run. */
+ * never disturb a run. A pool of one worker that nothing stops needs no other. */
 typedef struct ds_scene_source {
     ds_pool *pool;
     ds_supervisor *supervisor;

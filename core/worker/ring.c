@@ -24,8 +24,10 @@
 enum {
     SLOT_BYTES = 64 << 20, /* memory of all slots, unless single slots are larger */
     CAPACITY_MAX = 1024,
-    LINE = 64,      /* bytes of a cache line */
-    SPIN_NS = 40000 /* longest busy wait of a worker */
+    NEAR_BYTES = 1 << 20, /* memory of all slots that is used again and again, with CALLS_WAITING calls */
+    CALLS_WAITING = 4,    /* of each worker: it takes the next one while the host reads results */
+    LINE = 64,            /* bytes of a cache line */
+    SPIN_NS = 40000       /* longest busy wait of a worker */
 };
 
 static uint64_t round_up(uint64_t v, uint64_t unit)
@@ -58,9 +60,13 @@ static uint64_t choose_capacity(ds_ring_layout *head, const ds_ring_plan *plan)
     const uint64_t least = 2 * plan->workers, calls = plan->workers * plan->rows;
     const uint64_t most = calls > CAPACITY_MAX ? calls : CAPACITY_MAX;
     lay_out(head, plan, 1);
-    uint64_t capacity = SLOT_BYTES / head->stride;
+    uint64_t capacity = SLOT_BYTES / head->stride, near = 1;
     capacity = capacity < least ? least : capacity;
-    return capacity > most && capacity > 2 * least ? most : capacity;
+    capacity = capacity > most && capacity > 2 * least ? most : capacity;
+    while (near < CALLS_WAITING * calls || 2 * near * head->stride <= NEAR_BYTES) {
+        near *= 2;
+    }
+    return near < capacity ? near : capacity;
 }
 
 /* Access to a file that was truncated would end the process with SIGBUS: seal its size, and forbid further

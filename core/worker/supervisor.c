@@ -180,10 +180,18 @@ static void handshake(ds_supervisor *c, uint32_t w)
 
 /* ---- reclaiming the slots of a dead worker ---- */
 
+/* How many slots have ever been posted: the others are free, and need no memory before someone reads them. */
+static uint64_t slots_used(const ds_ring *s)
+{
+    const uint64_t posted = ds_ring_posted(s);
+    return posted < s->at.capacity ? posted : s->at.capacity;
+}
+
 /* The slot that worker w is evaluating; NULL = none. */
 static ds_slot *held_slot(const ds_ring *s, uint32_t w)
 {
-    for (uint64_t i = 0; i < s->at.capacity; i++) {
+    const uint64_t used = slots_used(s);
+    for (uint64_t i = 0; i < used; i++) {
         ds_slot *slot = ds_ring_slot(s, i);
         if (atomic_load_explicit(&slot->state, memory_order_relaxed) == DS_SLOT_OF(DS_SLOT_RUNNING, w)) {
             return slot;
@@ -214,8 +222,9 @@ static void answer_for(ds_ring *s, uint32_t w, const ds_process *m, double timeo
 static int reclaim_slots(ds_ring *s, uint32_t w, const ds_process *m, double timeout, int status)
 {
     ds_ring_worker *its = &s->head->worker[w];
+    const uint64_t used = slots_used(s);
     uint64_t found = 0;
-    for (uint64_t i = 0; i < s->at.capacity; i++) {
+    for (uint64_t i = 0; i < used; i++) {
         ds_slot *slot = ds_ring_slot(s, i);
         uint32_t state = atomic_load(&slot->state);
         if (state != DS_SLOT_OF(DS_SLOT_RUNNING, w) && state != DS_SLOT_OF(DS_SLOT_KILLED, w)) {

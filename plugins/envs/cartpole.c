@@ -308,11 +308,16 @@ static ds_status allocate_cartpole(void *self)
     e->sim = chain_create(&e->kit.memory, &e->p, e->kit.steps);
     e->u = ds_memory_doubles(&e->kit.memory, e->kit.n);
     e->u_bar = ds_memory_doubles(&e->kit.memory, e->kit.n);
-    e->episode = ds_memory_take(&e->kit.memory, e->kit.lanes, sizeof *e->episode);
-    for (uint64_t lane = 0; e->episode != NULL && lane < e->kit.lanes; lane++) {
-        e->episode[lane].path = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->episode->path);
-        e->episode[lane].turn = ds_memory_take(&e->kit.memory, e->kit.horizon + 1, sizeof *e->episode->turn);
-        e->episode[lane].taken = ds_memory_doubles(&e->kit.memory, e->kit.n);
+    /* One block for all lanes is large, so its pages are only taken when a lane is used. */
+    const uint64_t lanes = e->kit.lanes, points = e->kit.horizon + 1;
+    e->episode = ds_memory_take(&e->kit.memory, lanes, sizeof *e->episode);
+    chain_state *path = ds_memory_take(&e->kit.memory, lanes * points, sizeof *path);
+    turns *turn = ds_memory_take(&e->kit.memory, lanes * points, sizeof *turn);
+    double *taken = ds_memory_doubles(&e->kit.memory, lanes * e->kit.n);
+    for (uint64_t lane = 0; !e->kit.memory.failed && lane < lanes; lane++) {
+        e->episode[lane].path = path + lane * points;
+        e->episode[lane].turn = turn + lane * points;
+        e->episode[lane].taken = taken + lane * e->kit.n;
     }
     e->kit.max_rows = e->sim != NULL && chain_width(e->sim) > 1 ? 0 : 1;
     return DS_OK;

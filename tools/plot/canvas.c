@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- SVG elements, written into memory ---- */
 
@@ -430,6 +431,32 @@ static double limited(double v)
 
 /* ---- opening and closing ---- */
 
+enum { HUGE_PAGE = 1 << 21 };
+
+static cairo_user_data_key_t pixels_key;
+
+/* In huge pages where there are some: faults of 4 KB pages cost as much as most of the drawing. The pixels are
+ * not initialised. */
+static cairo_surface_t *new_pixels(int width, int height)
+{
+    const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, width);
+    const size_t size = stride > 0 && height > 0 ? (size_t)stride * (size_t)height : 0;
+    const size_t room = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    unsigned char *pixels = size >= HUGE_PAGE / 2 ? aligned_alloc(HUGE_PAGE, room) : NULL;
+    if (pixels == NULL) {
+        return cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    }
+    madvise(pixels, room, MADV_HUGEPAGE); /* only advice: without it the image is the same */
+    cairo_surface_t *surface =
+        cairo_image_surface_create_for_data(pixels, CAIRO_FORMAT_RGB24, width, height, stride);
+    if (cairo_surface_set_user_data(surface, &pixels_key, pixels, free) != CAIRO_STATUS_SUCCESS) {
+        cairo_surface_destroy(surface);
+        free(pixels);
+        return cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+    }
+    return surface;
+}
+
 ds_canvas *ds_canvas_new(int kind, int width, int height)
 {
     ds_canvas *c = calloc(1, sizeof *c);
@@ -440,7 +467,7 @@ ds_canvas *ds_canvas_new(int kind, int width, int height)
     c->height = height;
     int svg = kind == DS_CANVAS_SVG;
     c->svg = svg ? svg_new(width, height) : NULL;
-    c->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, svg ? 1 : width, svg ? 1 : height);
+    c->surface = new_pixels(svg ? 1 : width, svg ? 1 : height);
     c->cr = cairo_create(c->surface);
     if (cairo_status(c->cr) != CAIRO_STATUS_SUCCESS || (svg && c->svg == NULL)) {
         ds_canvas_free(c);
@@ -483,7 +510,7 @@ static ds_canvas *new_paper(int kind, double width, double height, double per_mm
     }
     c->surface = kind == DS_CANVAS_PDF
                      ? cairo_pdf_surface_create_for_stream(put_pdf, c->pdf, width * scale, height * scale)
-                     : cairo_image_surface_create(CAIRO_FORMAT_RGB24, c->width, c->height);
+                     : new_pixels(c->width, c->height);
 #if CAIRO_VERSION >= CAIRO_VERSION_ENCODE(1, 16, 0)
     if (kind == DS_CANVAS_PDF) { /* makes the file reproducible */
         cairo_pdf_surface_set_metadata(c->surface, CAIRO_PDF_METADATA_CREATE_DATE, "");

@@ -6,11 +6,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "evaluate/pool.h"
+#include "snapshot/episode_scene.h"
 #include "test.h"
 
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static char program[4096], plugin[4096], log_path[64];
@@ -609,6 +611,69 @@ static void test_lane_crashes(void **state)
     }
 }
 
+/* A short table uses the same slots again and again: each page of theirs costs a fault on both sides. */
+static void test_slots_fit_caches(void **state)
+{
+    static const struct {
+        uint64_t n, rows, most; /* bytes */
+        uint32_t workers;
+    } cases[] = {{200, 64, 1 << 20, 1},
+                 {200, 1, 1 << 20, 2},
+                 {2, 64, 1 << 20, 1},
+                 {20000, 64, 64 << 20, 1},
+                 {200, 64, 4 << 20, 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const ds_ring_plan plan = {.workers = cases[i].workers, .n = cases[i].n, .rows = cases[i].rows};
+        const uint64_t calls = cases[i].workers * cases[i].rows;
+        const int fd = memfd_create("test", MFD_ALLOW_SEALING);
+        ds_ring ring;
+        ds_error e = {0, ""};
+        assert_int_equal(ds_ring_make(fd, &plan, &ring, &e), 0);
+        assert_true(ring.at.capacity * ring.at.stride <= cases[i].most);
+        assert_true(ring.at.capacity >= 2 * calls || cases[i].n > 2000);
+        assert_true(ring.at.capacity >= 2 * cases[i].workers);
+        ds_ring_close(&ring);
+        close(fd);
+    }
+}
+
+/* A pool of one worker needs no second one for a scene; one with a stop flag does, as it may have stopped. */
+static void test_worker_of_scenes(void **state)
+{
+    static const double x[200];
+    ds_error e = {0, ""};
+    ds_settings none = {0};
+    ds_pool_config config = {.settings = &none, .threads = 1, .jobs = 1, .program = program};
+    char cartpole[4096];
+    test_path(cartpole, "plugins/envs/.libs/cartpole.so");
+    assert_int_equal(ds_pool_find_env(&config, cartpole, &e), 0);
+    ds_snapshot *scene[2] = {NULL, NULL};
+    for (int k = 0; k < 2; k++) {
+        ds_scene_source source = {NULL, NULL};
+        ds_answer answer = {0};
+        config.stop = k == 1 ? &stop : NULL;
+        assert_int_equal(ds_pool_open(&config, &source.pool, &e), 0);
+        for (int again = 0; again < 2; again++) {
+            ds_snapshot_free(scene[k]);
+            assert_int_equal(ds_episode_scene(&source, x, 1, DS_KEEP_ALL, &answer, &scene[k], &e), 0);
+            assert_non_null(scene[k]);
+            seen s = {.limit = UINT64_MAX, .n = 200};
+            s.loss = calloc(1, sizeof *s.loss);
+            s.outcome = calloc(1, sizeof *s.outcome);
+            const ds_pool_request row = {.count = 1, .x = x};
+            assert_int_equal(ds_pool_execute(source.pool, &row, note, &s, &e), 0);
+            assert_true(s.rows == 1 && s.loss[0] == answer.loss);
+            free(s.loss);
+            free(s.outcome);
+        }
+        assert_int_equal(source.supervisor != NULL, k);
+        ds_scene_source_close(&source);
+    }
+    assert_int_equal(scene[0]->kept, scene[1]->kept);
+    ds_snapshot_free(scene[0]);
+    ds_snapshot_free(scene[1]);
+}
+
 static int find_files(void **state)
 {
     ds_error e = {0, ""};
@@ -641,4 +706,5 @@ static int remove_files(void **state)
 
 RUN_TESTS_WITH(find_files, remove_files, test_same_for_all_jobs, test_crashes, test_batch_faults,
                test_broken_contracts, test_timeouts, test_start_failures, test_sink_ends_batch, test_stop,
-               test_killed_from_outside, test_shares, test_lanes, test_lane_crashes)
+               test_killed_from_outside, test_shares, test_lanes, test_lane_crashes, test_slots_fit_caches,
+               test_worker_of_scenes)
