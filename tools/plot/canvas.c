@@ -435,8 +435,8 @@ enum { HUGE_PAGE = 1 << 21 };
 
 static cairo_user_data_key_t pixels_key;
 
-/* In huge pages where there are some: faults of 4 KB pages cost as much as most of the drawing. The pixels are
- * not initialised. */
+/* In huge pages where there are some: faults of 4 KB pages cost as much as most of the drawing. The pixels
+ * are not initialised. */
 static cairo_surface_t *new_pixels(int width, int height)
 {
     const int stride = cairo_format_stride_for_width(CAIRO_FORMAT_RGB24, width);
