@@ -31,7 +31,8 @@ static const ds_param *const params[] = {
     DS_ENUM("start", "fixed", starts,
             "fixed = theta0, all else 0; random = that of CartPole-v1, position, velocity, angle and rate "
             "in [-0.05, 0.05], others for every episode."),
-    DS_REAL("theta0", "0.02", -0.2, 0.2, "rad", "Angle of the pole at a fixed start; 0 is upright."), NULL};
+    DS_REAL("theta0", "0.02", -0.2, 0.2, "rad", "Angle of the pole at a fixed start; 0 is upright."),
+    DS_HYBRID_PARAMS, NULL};
 
 typedef struct state {
     double x, v, theta, omega;
@@ -48,6 +49,8 @@ typedef struct balance {
     double theta0;
     episode *episode; /* the last one of each lane */
     const balance_lanes *lanes;
+    const double *w; /* parameters of networks in this episode */
+    double *tape;    /* of the networks */
 } balance;
 
 /* ---- dynamics ---- */
@@ -86,7 +89,11 @@ static int advance(balance *b, double action)
     episode *e = last_episode(b);
     const state *now = &e->at[e->lived++];
     double s[4] = {now->x, now->v, now->theta, now->omega};
-    balance_push(s, action);
+    double force = balance_force(action);
+    if (b->kit.hybrid.nets > 0) {
+        ds_hybrid_forward(&b->kit.hybrid, b->w, s, &force, b->tape);
+    }
+    balance_move(s, force);
     e->at[e->lived] = (state){s[0], s[1], s[2], s[3]};
     return !balance_stands(s);
 }
@@ -113,6 +120,10 @@ static ds_status allocate_balance(void *self)
 {
     balance *b = self;
     b->lanes = balance_lanes_find();
+    if (b->kit.hybrid.nets > 0) {
+        b->tape = ds_memory_doubles(&b->kit.memory, b->kit.hybrid.tape);
+        b->kit.max_rows = 1;
+    }
     b->episode = ds_memory_take(&b->kit.memory, b->kit.lanes, sizeof *b->episode);
     for (uint64_t lane = 0; b->episode != NULL && lane < b->kit.lanes; lane++) {
         b->episode[lane].at = ds_memory_take(&b->kit.memory, b->kit.steps + 1, sizeof *b->episode->at);
@@ -142,6 +153,7 @@ static ds_status simulate_balance(void *self, ds_eval *io)
     balance *b = self;
     episode *e = last_episode(b);
     begin_balance(b, io->noise_key);
+    b->w = io->x + b->kit.n;
     while (e->lived < b->kit.steps && !advance(b, io->x[e->lived])) {
     }
     io->loss = loss_of(b, e->lived);
@@ -278,8 +290,21 @@ static void measure_balance(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
+static uint64_t hooks_of_balance(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "position", "m", "Of the cart, before the step.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "velocity", "m/s", "Of the cart.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "angle", "rad", "Of the pole; 0 is upright.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "rate", "rad/s", "Of the pole.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "force", "N", "On the cart: begins as the push, 10 or -10.");
+    return k;
+}
+
 static const ds_env_table env = {.size = sizeof(balance),
                                  .read = read_balance,
+                                 .hook_points = hooks_of_balance,
                                  .allocate = allocate_balance,
                                  .range = range_of_push,
                                  .variable = name_push,
@@ -295,7 +320,7 @@ static const ds_env_table env = {.size = sizeof(balance),
                                  .act_many = act_on_many};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("cartpole_gym", "3"),
+    BUNDLED_DESC("cartpole_gym", "4"),
     .flags = DS_ENV_STOCHASTIC,
     .summary = "CartPole-v1 of Gymnasium: keep the pole up by pushes left or right.",
     .description = "Variable t pushes the cart in step t of 0.02 s: 10 N to the right if it is above 0, else "

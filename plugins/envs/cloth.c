@@ -7,7 +7,8 @@
 #include "engines/physics/soft/scene/setup.h"
 
 static const ds_param *const params[] = {
-    DS_PATH("scene", "", "The scene file (.ini): cloth, contact, variables, target, loss."), NULL};
+    DS_PATH("scene", "", "The scene file (.ini): cloth, contact, variables, target, loss."), DS_HYBRID_PARAMS,
+    NULL};
 
 /* ---- membranes ---- */
 
@@ -45,15 +46,17 @@ static const ds_env_table membrane = {.size = sizeof(soft_scene),
                                       .read = read_membrane,
                                       .metrics = metrics,
                                       .measure = measure_membrane,
-                                      SOFT_TABLE_OF(release_membrane)};
+                                      SOFT_TABLE_OF(release_membrane),
+                                      .hook_points = soft_hooks};
 
 /* ---- plugin ---- */
 
 /* The features that some scene has: an instance has those of its own table. */
-static const ds_env_table any = {DISC_ENV_TABLE, .size = sizeof(disc_env), .read = disc_env_read};
+static const ds_env_table any = {DISC_ENV_TABLE, .size = sizeof(disc_env), .read = disc_env_read,
+                                 .hook_points = disc_env_hooks};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("cloth", "0.1.0"),
+    BUNDLED_DESC("cloth", "0.1.1"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Cloth of a scene file (springs or membranes)",
     .description = "Parameter scene is an .ini file with cloth, contact, variables, target and loss; "

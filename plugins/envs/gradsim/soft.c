@@ -41,6 +41,7 @@ static const ds_param *const params[] = {
     DS_ENUM("observe", "scene", observed, "What is compared with the target; scene: as the scene says."),
     DS_INT("image_size", "0", 0, 512, "", "Pixels per side of an image; 0 = the scene's."),
     DS_INT("seed", "0", 0, 1000000000, "", "Seed of the random values at the start of the variables."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 static void read_soft(void *self, ds_param_reader *in)
@@ -91,10 +92,11 @@ static const ds_env_table env = {.size = sizeof(soft_scene),
                                  .read = read_soft,
                                  .metrics = metrics,
                                  .measure = measure,
-                                 SOFT_TABLE_OF(release)};
+                                 SOFT_TABLE_OF(release),
+                                 .hook_points = soft_hooks};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("soft", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("soft", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "Deformable bodies of a scene file (finite elements)",
     .description =
         "Parameter scene is an .ini file with bodies, materials, contacts, actuation, target and loss; "

@@ -10,6 +10,11 @@
 
 enum { RACK, LAST, WHITE, TARGET };
 enum { AIMED = 5, PUSHED = 6 };
+enum {
+    INPUTS = 5,
+    OUTPUTS = 3,
+    PUSHES = INPUTS - OUTPUTS
+}; /* of networks: state of a ball, its velocities */
 
 static const ds_param *const params[] = {
     DS_BOOL("smooth", "false",
@@ -21,6 +26,7 @@ static const ds_param *const params[] = {
     DS_REAL("mending", "0.1", 0, 1, "", "Share of an overlap that a step corrects (Baumgarte)."),
     DS_INT("sweeps", "50", 1, 1000, "", "Sweeps over all contacts in a step."),
     DS_INT("steps", "300", 1, 100000, "", "Steps of 1/60 s."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct table {
@@ -30,8 +36,17 @@ typedef struct table {
     const billiards_lanes *lanes;
     double (*at)[BILLIARDS_BALLS][2]; /* [steps + 1]: positions of the balls */
     double *impulses;
-    dual gap[2]; /* last ball at the end: position minus target */
+    double gap[2]; /* last ball at the end: position minus target */
+    double *gap_d; /* [2][all variables]: its derivatives */
+    double *tape;  /* of the networks */
+    double *w_dot; /* a direction of their parameters */
 } table;
+
+/* Variables with those of networks. */
+static uint64_t all_of(const table *e)
+{
+    return e->kit.n + e->kit.hybrid.variables;
+}
 
 static void read_billiards(void *self, ds_param_reader *in)
 {
@@ -52,6 +67,19 @@ static void read_billiards(void *self, ds_param_reader *in)
     e->kit.grad_kind = DS_GRAD_FORWARD;
     e->at = ds_memory_take(&e->kit.memory, e->kit.steps + 1, sizeof *e->at);
     e->impulses = ds_memory_doubles(&e->kit.memory, e->kit.steps + 1);
+}
+
+static ds_status allocate_billiards(void *self)
+{
+    table *e = self;
+    const ds_hybrid *h = &e->kit.hybrid;
+    e->gap_d = ds_memory_doubles(&e->kit.memory, 2 * all_of(e));
+    if (h->nets > 0) {
+        e->tape = ds_memory_doubles(&e->kit.memory, h->tape);
+        e->w_dot = ds_memory_doubles(&e->kit.memory, h->variables);
+        e->kit.max_rows = 1;
+    }
+    return DS_OK;
 }
 
 static void range_of_force(const void *self, uint64_t i, double *lower, double *upper, double *start)
@@ -93,51 +121,106 @@ static void keep(table *e, const billiards *b, uint64_t step)
     e->impulses[step] = step > 0 ? (double)b->impulses : 0;
 }
 
-/* The table at the start, the white ball at rest; its velocity is `per_force` times the variables. */
-static billiards start_of(const table *e, double *per_force)
+/* The table at the start, the white ball at rest; its velocity is `per_force` times the variables.
+ * Derivatives are those by variables `first` and first + 1. */
+static billiards start_of(const table *e, uint64_t first, double *per_force)
 {
     billiards b = e->rules;
     rack(&b);
     *per_force = b.h / b.mass; /* the force acts for one step */
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < 2 && first == 0; d++) {
         b.ball[PUSHED].v[d].d[d] = *per_force;
     }
     return b;
 }
 
-static double loss_of(const dual gap[2])
+static double loss_of(const double gap[2])
 {
-    double loss = 0;
-    for (int d = 0; d < 2; d++) {
-        loss += gap[d].v * gap[d].v;
-    }
-    return loss;
+    return gap[0] * gap[0] + gap[1] * gap[1];
 }
 
-static void loss_bar(const dual gap[2], double *grad)
+/* gap_d: [2][n] derivatives of the gap. */
+static void loss_bar(const double gap[2], uint64_t n, const double *gap_d, double *grad)
 {
-    for (int i = 0; i < BILLIARDS_VARIABLES; i++) {
-        grad[i] = 2 * (gap[0].v * gap[0].d[i] + gap[1].v * gap[1].d[i]);
+    for (uint64_t i = 0; i < n; i++) {
+        grad[i] = 2 * (gap[0] * gap_d[i] + gap[1] * gap_d[n + i]);
     }
 }
 
-static ds_status simulate_billiards(void *self, ds_eval *io)
+/* Networks push and turn each ball before a step. w: their parameters; `first` as in start_of(). */
+static void push_balls(const table *e, billiards *b, const double *w, uint64_t first, int derivatives)
 {
-    table *e = self;
+    const ds_hybrid *h = &e->kit.hybrid;
+    const double kick = b->h / b->mass, turn = kick / (0.4 * b->radius * b->radius),
+                 per[OUTPUTS] = {kick, kick, turn};
+    for (int k = 0; k < BILLIARDS_BALLS; k++) {
+        ball_state *ball = &b->ball[k];
+        dual *const seen[INPUTS] = {&ball->x[0], &ball->x[1], &ball->v[0], &ball->v[1], &ball->w};
+        double in[INPUTS], push[OUTPUTS] = {0};
+        for (int i = 0; i < INPUTS; i++) {
+            in[i] = seen[i]->v;
+        }
+        ds_hybrid_forward(h, w, in, push, e->tape);
+        for (uint64_t j = 0; derivatives && j < BILLIARDS_VARIABLES; j++) {
+            const uint64_t variable = first + j;
+            double in_dot[INPUTS], push_dot[OUTPUTS] = {0};
+            double *one =
+                variable >= e->kit.n && variable < all_of(e) ? &e->w_dot[variable - e->kit.n] : NULL;
+            for (int i = 0; i < INPUTS; i++) {
+                in_dot[i] = seen[i]->d[j];
+            }
+            if (one != NULL) {
+                *one = 1;
+            }
+            ds_hybrid_tangent(h, w, e->tape, one != NULL ? e->w_dot : NULL, in_dot, push_dot);
+            if (one != NULL) {
+                *one = 0;
+            }
+            for (int i = 0; i < OUTPUTS; i++) {
+                seen[PUSHES + i]->d[j] += per[i] * push_dot[i];
+            }
+        }
+        for (int i = 0; i < OUTPUTS; i++) {
+            seen[PUSHES + i]->v += per[i] * push[i];
+        }
+    }
+}
+
+/* Simulates an episode, with derivatives by variables `first` and first + 1. */
+static void play(table *e, const double *x, uint64_t first, int derivatives)
+{
     double per_force;
-    billiards b = start_of(e, &per_force);
-    const int derivatives = (io->want & DS_WANT_GRAD) != 0 || io->queries > 0;
+    billiards b = start_of(e, first, &per_force);
+    const uint64_t all = all_of(e);
     for (int d = 0; d < 2; d++) {
-        b.ball[PUSHED].v[d].v = per_force * io->x[d];
+        b.ball[PUSHED].v[d].v = per_force * x[d];
     }
     keep(e, &b, 0);
     for (uint64_t k = 1; k <= e->kit.steps; k++) {
+        if (e->kit.hybrid.nets > 0) {
+            push_balls(e, &b, x + e->kit.n, first, derivatives);
+        }
         billiards_step(&b, derivatives);
         keep(e, &b, k);
     }
-    for (int d = 0; d < 2; d++) {
-        e->gap[d] = b.ball[AIMED].x[d];
-        e->gap[d].v -= e->target[d];
+    for (uint64_t d = 0; d < 2; d++) {
+        e->gap[d] = b.ball[AIMED].x[d].v - e->target[d];
+        for (uint64_t j = 0; j < BILLIARDS_VARIABLES && first + j < all; j++) {
+            e->gap_d[d * all + first + j] = b.ball[AIMED].x[d].d[j];
+        }
+    }
+}
+
+/* Derivatives by networks take one more episode for each two of their parameters. */
+static ds_status simulate_billiards(void *self, ds_eval *io)
+{
+    table *e = self;
+    const int derivatives = (io->want & DS_WANT_GRAD) != 0 || io->queries > 0;
+    play(e, io->x, 0, derivatives);
+    for (uint64_t first = BILLIARDS_VARIABLES; derivatives && first < all_of(e);
+         first += BILLIARDS_VARIABLES) {
+        play(e, io->x, first, 1);
+        io->cost_steps += e->kit.steps;
     }
     io->loss = loss_of(e->gap);
     return DS_OK;
@@ -149,7 +232,7 @@ static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
     const table *e = self;
     const uint64_t width = e->lanes->width;
     double per_force;
-    const billiards b = start_of(e, &per_force);
+    const billiards b = start_of(e, 0, &per_force);
     for (uint64_t k = 0; k < count; k += width) {
         const lanes_group g = lanes_take(width, count - k, io + k);
         double v[2 * LANES_MOST], last[6 * LANES_MOST];
@@ -158,14 +241,16 @@ static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
         }
         e->lanes->simulate(&b, e->kit.steps, g.graded, PUSHED, v, AIMED, last);
         for (uint64_t lane = 0; lane < width; lane++) {
-            dual gap[2];
+            double gap[2], gap_d[2 * BILLIARDS_VARIABLES];
             for (uint64_t d = 0; d < 2; d++) {
                 const double *at = last + 3 * d * width + lane;
-                gap[d] = (dual){at[0] - e->target[d], {at[width], at[2 * width]}};
+                gap[d] = at[0] - e->target[d];
+                gap_d[BILLIARDS_VARIABLES * d] = at[width];
+                gap_d[BILLIARDS_VARIABLES * d + 1] = at[2 * width];
             }
             g.io[lane]->loss = loss_of(gap);
             if (g.graded) {
-                loss_bar(gap, g.grad[lane]);
+                loss_bar(gap, BILLIARDS_VARIABLES, gap_d, g.grad[lane]);
             }
         }
     }
@@ -175,14 +260,15 @@ static ds_status simulate_rows(void *self, uint64_t count, ds_eval *const *io)
 static ds_status gradient_of_billiards(void *self, ds_eval *io)
 {
     const table *e = self;
-    loss_bar(e->gap, io->grad);
+    loss_bar(e->gap, all_of(e), e->gap_d, io->grad);
     return DS_OK;
 }
 
+/* With a cost of the weights of networks the loss is not a sum of these squares. */
 static uint64_t channels_of_billiards(const void *self)
 {
-    (void)self;
-    return 1;
+    const ds_hybrid *h = &((const table *)self)->kit.hybrid;
+    return h->l1 > 0 || h->l2 > 0 ? 0 : 1;
 }
 
 static void channel_of_billiards(const void *self, uint64_t i, ds_channel *out)
@@ -200,12 +286,19 @@ static void channel_of_billiards(const void *self, uint64_t i, ds_channel *out)
 static ds_status answer_of_billiards(void *self, ds_eval *io, ds_eval_query *ask)
 {
     const table *e = self;
+    const uint64_t all = all_of(e);
     double *out = ask->out;
     (void)io;
-    for (int i = 0; i < 2; i++) {
-        out[i] = ask->op == DS_QUERY_VALUE ? e->gap[i].v
-                 : ask->op == DS_QUERY_JV  ? e->gap[i].d[0] * ask->v[0] + e->gap[i].d[1] * ask->v[1]
-                                           : e->gap[0].d[i] * ask->v[0] + e->gap[1].d[i] * ask->v[1];
+    memset(out, 0, ask->op == DS_QUERY_JTV ? all * sizeof *out : sizeof e->gap);
+    for (uint64_t d = 0; d < 2; d++) {
+        const double *row = e->gap_d + d * all;
+        for (uint64_t i = 0; i < all && ask->op == DS_QUERY_JV; i++) {
+            out[d] += row[i] * ask->v[i];
+        }
+        for (uint64_t i = 0; i < all && ask->op == DS_QUERY_JTV; i++) {
+            out[i] += row[i] * ask->v[d];
+        }
+        out[d] = ask->op == DS_QUERY_VALUE ? e->gap[d] : out[d];
     }
     ask->kind = ask->op == DS_QUERY_VALUE ? DS_GRAD_NONE : DS_GRAD_FORWARD;
     return DS_OK;
@@ -255,9 +348,23 @@ static void measure_billiards(void *self, uint64_t k, double *out)
 
 /* ---- plugin ---- */
 
+static uint64_t hooks_of_billiards(const void *self, ds_hook *out)
+{
+    uint64_t k = 0;
+    (void)self;
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "position", "m", "Of each ball, before the step.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 2, "velocity", "m/s", "Of the ball.");
+    ds_env_kit_hook(out, &k, DS_HOOK_INPUT, 1, "spin", "rad/s", "Of the ball.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 2, "force", "N", "On the ball in the step; begins at 0.");
+    ds_env_kit_hook(out, &k, DS_HOOK_OUTPUT, 1, "torque", "N m", "On the ball in the step; begins at 0.");
+    return k;
+}
+
 static const ds_env_table env = {.size = sizeof(table),
                                  .advice = "reduce steps",
                                  .read = read_billiards,
+                                 .hook_points = hooks_of_billiards,
+                                 .allocate = allocate_billiards,
                                  .range = range_of_force,
                                  .variable = name_of_force,
                                  .simulate = simulate_billiards,
@@ -273,7 +380,7 @@ static const ds_env_table env = {.size = sizeof(table),
                                  .answer = answer_of_billiards};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("billiards", "1"), .flags = DS_ENV_GRADIENT,
+    BUNDLED_DESC("billiards", "2"), .flags = DS_ENV_GRADIENT,
     .summary = "Push the white ball so that the last ball of a rack rolls to a target.",
     .description =
         "Seven balls of 1 kg and radius 0.5 m: six are racked in rows of 1, 2 and 3, the white one lies "

@@ -17,13 +17,17 @@
 #define BALANCE_X_LIMIT 2.4                    /* m, to each side */
 #define BALANCE_THETA_LIMIT 0.2094395102393195 /* rad = 12 degrees */
 
-/* Explicit Euler, as Gymnasium's default integrator. s: x, v, theta, omega. The sign of the action is the
- * direction of the push. */
-static inline __attribute__((always_inline)) void balance_push(real s[4], real action)
+/* The force of a push: the sign of the action is its direction. */
+static inline __attribute__((always_inline)) real balance_force(real action)
+{
+    const real right = (real){0} + BALANCE_PUSH;
+    return real_choose((real_mask)(action > 0), right, -right);
+}
+
+/* Explicit Euler, as Gymnasium's default integrator. s: x, v, theta, omega. */
+static inline __attribute__((always_inline)) void balance_move(real s[4], real force)
 {
     const double moment = BALANCE_POLE * BALANCE_HALF;
-    const real right = (real){0} + BALANCE_PUSH;
-    const real force = real_choose((real_mask)(action > 0), right, -right);
     real sine, c;
     real_sincos(s[2], &sine, &c);
     /* Acceleration of the cart as if the pole did not push back. */
@@ -35,6 +39,11 @@ static inline __attribute__((always_inline)) void balance_push(real s[4], real a
     s[1] += BALANCE_DT * x_acc;
     s[2] += BALANCE_DT * s[3];
     s[3] += BALANCE_DT * theta_acc;
+}
+
+static inline __attribute__((always_inline)) void balance_push(real s[4], real action)
+{
+    balance_move(s, balance_force(action));
 }
 
 /* Whether the pole still stands and the cart is on its rail. */

@@ -359,7 +359,7 @@ static void release_sheet(void *self)
 }
 
 static const ds_env_table sheet_table = {SHEET_ENV_TABLE, .size = sizeof(sheet_scene), .read = read_sheet,
-                                         .release = release_sheet};
+                                         .release = release_sheet, .hook_points = sheet_env_hooks};
 
 /* ---- a slab in a pan ---- */
 
@@ -444,7 +444,7 @@ static void release_disc(void *self)
 }
 
 static const ds_env_table disc_table = {DISC_ENV_TABLE, .size = sizeof(disc_scene), .read = read_disc,
-                                        .release = release_disc};
+                                        .release = release_disc, .hook_points = disc_env_hooks};
 
 /* ---- a recorded lift ---- */
 
@@ -491,7 +491,7 @@ static void release_lift(void *self)
 }
 
 static const ds_env_table lift_table = {LIFT_ENV_TABLE, .size = sizeof(lift_scene), .read = read_lift,
-                                        .release = release_lift};
+                                        .release = release_lift, .hook_points = lift_env_hooks};
 
 const ds_env_table *springs_scene_table(scene_file *f)
 {
