@@ -125,6 +125,8 @@ tools_libtools_la_SOURCES = \
 	%D%/check/check_eval.c \
 	%D%/check/check_rows.c \
 	%D%/check/check_gradient.c \
+	%D%/check/check_gradient.h \
+	%D%/check/check_gradient_report.c \
 	%D%/check/check_instance.c \
 	%D%/check/check_items.c \
 	%D%/check/check_items.h \
@@ -139,6 +141,7 @@ tools_libtools_la_SOURCES = \
 	%D%/check/check_extensions.c \
 	%D%/difference/finite_difference.c \
 	%D%/difference/finite_difference.h \
+	%D%/difference/seam.c \
 	%D%/catalog/catalog.c \
 	%D%/catalog/catalog.h
 

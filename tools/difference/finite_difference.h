@@ -62,7 +62,7 @@ typedef struct ds_quotient {
     int agreed;  /* `value` is good to 1e-6 of itself, or to the round-off of f */
     int kink;    /* left and right differ by more than their errors */
     int verdict; /* DS_SLOPE_*; DS_SLOPE_UNKNOWN without a claim */
-    int seam;    /* set by callers that find that the gradient jumps at x (ds_on_seam()) */
+    int seam;    /* DS_SEAM_*, set by callers that find that the gradient jumps at x (ds_on_seam()) */
 } ds_quotient;
 
 /* Tries two steps first, and all of them where those do not settle it. */
@@ -137,10 +137,18 @@ typedef struct ds_seam_test {
     uint64_t key; /* seed of the nearby points */
 } ds_seam_test;
 
-/* The gradient is `off` by this much along a direction. Returns 1 for a seam: it jumps by a part of that
- * within 1e-7 of the box (six points are tried), or, for one variable at its bound, it is right where the
- * other variables are elsewhere. Moving variables at a bound stay there: an error at a bound is an error next
- * to it. */
+/* Why a gradient that disagrees is no error. */
+enum {
+    DS_SEAM_NONE, /* it is one */
+    DS_SEAM_NEAR, /* the gradient jumps next to x */
+    DS_SEAM_BOUND /* a kink at the bound of one variable: one step inside the gradient equals the quotient */
+};
+
+/* The quotient along a direction is `off` more than the gradient. Returns DS_SEAM_NEAR where that jumps by a part
+ * of it within 1e-7 of the box (six points are tried), or, for one variable at its bound, where it is right with
+ * the other variables elsewhere; moving variables at a bound stay there, since an error at a bound is an error
+ * next to it. Returns DS_SEAM_BOUND for one variable whose derivative at the bound is not 0, as that of a clamp
+ * would be, and equals the quotient one step inside, unless most other variables at their bounds jump as well. */
 int ds_on_seam(const ds_seam_test *b, const ds_direction *along, double off);
 
 #endif

@@ -82,9 +82,9 @@ static void look_for_seams(ds_gradient_table *t, const ds_around *around, const 
             continue;
         }
         looked++;
-        if (ds_on_seam(&beside, &along, fabs(q->value - g->grad[i]) * width)) {
+        q->seam = ds_on_seam(&beside, &along, (q->value - g->grad[i]) * width);
+        if (q->seam != DS_SEAM_NONE) {
             q->verdict = DS_SLOPE_KINK;
-            q->seam = 1;
             t->count[DS_SLOPE_WRONG]--;
             t->count[DS_SLOPE_KINK]++;
         }
@@ -154,7 +154,9 @@ void ds_gradient_table_print_row(const ds_gradient_table *t, uint64_t i)
     if (q->verdict == DS_SLOPE_WRONG) {
         printf("  WRONG");
     }
-    if (q->seam) {
+    if (q->seam == DS_SEAM_BOUND) {
+        printf("  kink at the bound: one step inside the gradient is the difference quotient");
+    } else if (q->seam) {
         printf("  seam: the gradient jumps next to x (%.9g on the left, %.9g on the right)", q->left,
                q->right);
     } else if (q->kink) {

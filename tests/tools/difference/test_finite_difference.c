@@ -332,6 +332,30 @@ static int clamped(void *ctx, const double *x, double *grad)
     return 1;
 }
 
+/* The derivative at the lower bound of x0 is that of the other side, where the slope is 1.1. */
+static int outside(void *ctx, const double *x, double *grad)
+{
+    grad[0] = x[0] > -1 ? 1 : 1.1;
+    grad[1] = 2;
+    return 1;
+}
+
+/* Half of the derivative at every bound, as of a clamp at a tie. */
+static int halved(void *ctx, const double *x, double *grad)
+{
+    grad[0] = fabs(x[0]) < 1 ? 1 : 0.5;
+    grad[1] = fabs(x[1]) < 1 ? 2 : 1;
+    return 1;
+}
+
+/* Wrong at the bound, and by another amount inside. */
+static int outside_and_wrong(void *ctx, const double *x, double *grad)
+{
+    grad[0] = x[0] > -1 ? 1.03 : 1.1;
+    grad[1] = 2;
+    return 1;
+}
+
 /* Wrong everywhere. */
 static int wrong(void *ctx, const double *x, double *grad)
 {
@@ -349,7 +373,7 @@ static int on_seam_of(ds_function *f, ds_gradient_function *gradient, double x0,
     const ds_gradient_claim g = ds_gradient_claim_make(2, grad, lower, upper, 0, 0);
     const ds_seam_test b = {&a, &g, gradient, room, 7};
     const ds_direction along = {&width, 0, 1};
-    int seam = ds_on_seam(&b, &along, fabs(grad[0] - 1) * width);
+    int seam = ds_on_seam(&b, &along, (1 - grad[0]) * width);
     assert_true(x[0] == x0 && x[1] == x1);
     return seam;
 }
@@ -357,6 +381,16 @@ static int on_seam_of(ds_function *f, ds_gradient_function *gradient, double x0,
 static int on_seam(ds_gradient_function *gradient, double x0, double x1)
 {
     return on_seam_of(sum, gradient, x0, x1);
+}
+
+static void kinks_at_a_bound_are_no_faults(void **state)
+{
+    assert_int_equal(on_seam(outside, -1, 0.3), DS_SEAM_BOUND);
+    assert_int_equal(on_seam(outside, -1, 1), DS_SEAM_BOUND);
+    assert_int_equal(on_seam(halved, -1, 0.3), DS_SEAM_NONE);
+    assert_int_equal(on_seam(halved, -1, -1), DS_SEAM_NONE);
+    assert_int_equal(on_seam(halved, 1, -1), DS_SEAM_NONE);
+    assert_int_equal(on_seam(outside_and_wrong, -1, 0.3), DS_SEAM_NONE);
 }
 
 static void seams_are_no_faults(void **state)
@@ -374,4 +408,4 @@ static void seams_are_no_faults(void **state)
 RUN_TESTS(central, one_sided_at_the_bounds, finer_than_a_kink, noise_is_admitted,
           round_off_counts_as_agreement, failed_points_give_no_number, along_a_direction, claims_are_judged,
           kinks_are_judged, dense_jumps, single_precision, below_the_lattice, fits_know_their_error,
-          small_errors_show_at_all_steps, seams_are_no_faults)
+          small_errors_show_at_all_steps, seams_are_no_faults, kinks_at_a_bound_are_no_faults)

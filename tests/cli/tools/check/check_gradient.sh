@@ -151,6 +151,17 @@ rough tie 'double s = x[0] + x[1]; return x[0] * x[0] + (s > 0 ? s : 0) - (s < 0
 result $? "a gradient that is none of both sides at a tie alone is no fault, and told"
 "$dshost" eval --env ./tie.so --gradient --fd > out 2> err && [ "$(grep -c '  seam: the gradient jumps next to x' out)" -eq 2 ]
 result $? "eval --fd says so, too"
+# A kink at the very bound of one variable, with the derivative of the side outside of the box; not of the others.
+rough edge 'return 2 * x[0] + x[1] * x[1] + x[1];' 'g[i] = i == 0 ? (x[0] <= -1 ? 1.5 : 2) : i == 1 ? 2 * x[1] + 1 : 0;'
+"$dshost" check ./edge.so --only grad > out 2> err &&
+    grep -qE '^# [1-9][0-9]* of the kinks lie at a bound of the box: one step inside, the gradient equals the quotient' out
+result $? "a kink at a bound is no fault, and told"
+"$dshost" eval --env ./edge.so --gradient --fd --x=-1,0.5 > out 2> err && grep -q 'kink at the bound: one step inside' out
+result $? "eval --fd says so, too"
+rough halved 'return 2 * x[0] + 3 * x[1];' 'g[i] = (i == 0 ? 2 : i == 1 ? 3 : 0) * (fabs(x[i]) < 1 ? 1 : 0.5);'
+"$dshost" check ./halved.so --only grad > out 2> err
+[ $? -eq 8 ] && grep -q '0.5 times what they should be' out
+result $? "half of the derivative at every bound is a fault"
 # Of a tie at a bound the slope into the box is wanted: a cloth whose lowest vertices begin on the floor at its greatest
 # length, and above it at any other.
 "$dshost" eval --env swing --set env.size=true --set env.duration=0.05 --set env.cells=8 --gradient --fd \
