@@ -104,7 +104,7 @@ library_tests = %D%/core/embed/test_environment %D%/core/embed/test_runner %D%/c
 check_PROGRAMS += \
 	%D%/tools/difference/test_finite_difference %D%/tools/exchange/test_exchange %D%/tools/exchange/test_film_files \
 	%D%/tools/landscape/test_estimate %D%/tools/harness/test_check_clock %D%/tools/landscape/test_landscape \
-	%D%/tools/plot/test_plot %D%/tools/policy/test_policy %D%/tools/results/test_results \
+	%D%/tools/plot/test_deflate %D%/tools/plot/test_plot %D%/tools/policy/test_policy %D%/tools/results/test_results \
 	%D%/tools/stats/test_hypothesis %D%/tools/view/test_view
 if HAVE_WEBP
 %C%_tools_exchange_test_film_files_CPPFLAGS = $(AM_CPPFLAGS) $(WEBPDEMUX_CFLAGS) -DFILM_WEBP=1

@@ -151,6 +151,8 @@ noinst_LTLIBRARIES += tools/libpictures.la
 tools_libpictures_la_SOURCES = \
 	%D%/plot/canvas.c \
 	%D%/plot/canvas.h \
+	%D%/plot/deflate.c \
+	%D%/plot/deflate.h \
 	%D%/plot/png.c \
 	%D%/plot/png.h \
 	%D%/plot/plot.c \

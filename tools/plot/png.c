@@ -3,11 +3,13 @@
 
 #include "plot/png.h"
 
+#include "plot/deflate.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-enum { LEVEL = 3, BYTES = 3, AS_IS = 0, UP = 2 };
+enum { BYTES = 3, AS_IS = 0, UP = 2 };
 
 const unsigned char ds_png_signature[DS_PNG_SIGNATURE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
@@ -65,110 +67,73 @@ static uint32_t byte_differences(uint32_t a, uint32_t b)
 
 /* Writes a row after its filter byte. It writes the difference from the row above (or NULL) if the row
  * resembles that one more than a constant, else the row itself. This suits both plots and shaded images;
- * section 12.7 proposes a costlier rule. Rows of a plot often equal the one above. */
-static void put_row(unsigned char *out, const uint32_t *row, const uint32_t *above, size_t n)
+ * section 12.7 proposes a costlier rule. Rows of a plot often equal the one above: then it returns 1. */
+static int put_row(unsigned char *out, const uint32_t *row, const uint32_t *above, size_t n)
 {
     const int same = above != NULL && memcmp(row, above, n * sizeof *row) == 0;
     const int differ = same || (above != NULL && is_like_above(row, above, n));
     *out++ = differ ? UP : AS_IS;
     if (same) {
         memset(out, 0, n * BYTES);
-        return;
+        return 1;
     }
     for (size_t x = 0; x < n; x++, out += BYTES) {
         put_pixel(out, differ ? byte_differences(row[x], above[x]) : row[x]);
     }
+    return 0;
 }
 
-typedef struct output {
-    unsigned char *data;
-    size_t size, room;
-} output;
-
-/* Makes room for `more` bytes. */
-static int grow(output *o, size_t more)
-{
-    if (o->room - o->size >= more) {
-        return 1;
-    }
-    const size_t room = 2 * o->room + more;
-    unsigned char *data = realloc(o->data, room);
-    if (data != NULL) {
-        o->data = data;
-        o->room = room;
-    }
-    return data != NULL;
-}
-
-static int append(output *o, const void *data, size_t n)
-{
-    if (!grow(o, n)) {
-        return 0;
-    }
-    memcpy(o->data + o->size, data, n);
-    o->size += n;
-    return 1;
-}
-
-static int append_chunk(output *o, const char *type, const void *data, size_t n)
+static int append_chunk(ds_bytes *o, const char *type, const void *data, size_t n)
 {
     unsigned char head[DS_PNG_HEAD], tail[DS_PNG_TAIL];
     ds_png_chunk(type, data, n, head, tail);
-    return append(o, head, sizeof head) && (n == 0 || append(o, data, n)) && append(o, tail, sizeof tail);
+    return ds_bytes_append(o, head, sizeof head) && (n == 0 || ds_bytes_append(o, data, n)) &&
+           ds_bytes_append(o, tail, sizeof tail);
 }
 
-static int deflate_row(z_stream *z, output *o, unsigned char *row, size_t n, int flush)
+/* The checksum after a row that equals the one above: the byte UP and zeros. */
+static uLong add_same(uLong sum, size_t n)
 {
-    enum { PIECE = 1 << 15 };
-    z->next_in = row;
-    z->avail_in = (uInt)n;
-    int done = Z_OK;
-    do {
-        if (!grow(o, PIECE)) {
-            return 0;
-        }
-        z->next_out = o->data + o->size;
-        z->avail_out = PIECE;
-        done = deflate(z, flush);
-        o->size += PIECE - z->avail_out;
-    } while (z->avail_out == 0);
-    return done != Z_STREAM_ERROR;
+    const uLong each = 1 + UP, prime = 65521;
+    return adler32_combine(sum, (each * (n % prime) % prime) << 16 | each, (z_off_t)n);
 }
 
-/* Appends the chunk IDAT. Row by row: the pixels in bytes would be as large as the canvas. */
-static int append_pixels(output *o, const uint32_t *pixels, size_t stride, size_t width, int height)
+/* Appends the chunk IDAT, a zlib stream (RFC 1950). Row by row: the pixels in bytes would be as large as the
+ * canvas. */
+static int append_pixels(ds_bytes *o, const uint32_t *pixels, size_t stride, size_t width, int height)
 {
-    static const unsigned char none[DS_PNG_HEAD] = {0};
+    static const unsigned char none[DS_PNG_HEAD] = {0}, zlib[] = {0x78, 0x01};
     const size_t n = 1 + BYTES * width, begin = o->size;
-    z_stream z = {.next_in = NULL};
-    unsigned char *row = malloc(n);
-    if (row == NULL || deflateInit(&z, LEVEL) != Z_OK) {
-        free(row);
-        return 0;
-    }
-    int good = append(o, none, sizeof none);
+    unsigned char *row = malloc(n), sum[4], tail[DS_PNG_TAIL];
+    int good = row != NULL && ds_bytes_append(o, none, sizeof none) && ds_bytes_append(o, zlib, sizeof zlib);
+    ds_deflate *d = good ? ds_deflate_open(o) : NULL;
+    uLong adler = adler32(0, NULL, 0);
+    good = d != NULL;
     for (int y = 0; y < height && good; y++) {
         const uint32_t *from = pixels + (size_t)y * stride;
-        put_row(row, from, y > 0 ? from - stride : NULL, width);
-        good = deflate_row(&z, o, row, n, y + 1 < height ? Z_NO_FLUSH : Z_FINISH);
+        const int same = put_row(row, from, y > 0 ? from - stride : NULL, width);
+        adler = same ? add_same(adler, n) : adler32(adler, row, (uInt)n);
+        good = ds_deflate_put(d, row, n);
     }
-    deflateEnd(&z);
+    good = d != NULL && ds_deflate_close(d) && good;
     free(row);
-    unsigned char tail[DS_PNG_TAIL];
-    if (good) {
-        unsigned char *head = o->data + begin;
-        ds_png_chunk("IDAT", head + DS_PNG_HEAD, o->size - begin - DS_PNG_HEAD, head, tail);
+    ds_png_word(sum, (uint32_t)adler);
+    if (!good || !ds_bytes_append(o, sum, sizeof sum)) {
+        return 0;
     }
-    return good && append(o, tail, sizeof tail);
+    unsigned char *head = o->data + begin;
+    ds_png_chunk("IDAT", head + DS_PNG_HEAD, o->size - begin - DS_PNG_HEAD, head, tail);
+    return ds_bytes_append(o, tail, sizeof tail);
 }
 
 int ds_png_encode(const uint32_t *pixels, size_t stride, int width, int height, unsigned char **png,
                   size_t *size, ds_error *e)
 {
-    output o = {NULL, 0, 0};
+    ds_bytes o = {NULL, 0, 0};
     unsigned char header[DS_PNG_HEADER];
     ds_png_header(header, (uint32_t)width, (uint32_t)height);
-    if (!append(&o, ds_png_signature, DS_PNG_SIGNATURE) || !append_chunk(&o, "IHDR", header, sizeof header) ||
+    if (!ds_bytes_append(&o, ds_png_signature, DS_PNG_SIGNATURE) ||
+        !append_chunk(&o, "IHDR", header, sizeof header) ||
         !append_pixels(&o, pixels, stride, (size_t)width, height) || !append_chunk(&o, "IEND", NULL, 0)) {
         free(o.data);
         *png = NULL;
