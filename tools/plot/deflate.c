@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deflate.c - P. Deutsch, "DEFLATE compressed data format specification", RFC 1951.
  *
- * In a drawing most pixels equal the one on their left, or nothing changes from row to row and the filter leaves
- * zeros: a match at the distance of one pixel, which is tried first and compared eight bytes at a time. Elsewhere the
- * last place with the same four bytes is tried, and the first match is taken. Each block has its own codes. */
+ * In a drawing most pixels equal the one on their left, or nothing changes from row to row and the filter
+ * leaves zeros: a match at the distance of one pixel, which is tried first and compared eight bytes at a time.
+ * Elsewhere the last place with the same four bytes is tried, and the first match is taken. Each block has its
+ * own codes. */
 #include "config.h"
 
 #include "plot/deflate.h"
@@ -81,7 +82,7 @@ static void put_bits(ds_deflate *d, uint32_t value, unsigned count)
 
 /* ---- lengths and distances (section 3.2.5) ---- */
 
-/* A number from 0 as symbol and extra bits: `each` symbols for every number of extra bits, and twice as many
+/* A number from 0 as symbol and extra bits: 2^each_bits symbols for every number of extra bits, twice as many
  * without. */
 static unsigned symbol_of(unsigned v, unsigned each_bits, unsigned *extra)
 {
@@ -121,8 +122,8 @@ static int compare_leaves(const void *a, const void *b)
                                 : (p->symbol > q->symbol) - (p->symbol < q->symbol);
 }
 
-/* Depths of the leaves of a Huffman tree, by ascending counts: A. Moffat, J. Katajainen, "In-place calculation of
- * minimum-redundancy codes" (1995). n >= 2; counts become depths. */
+/* Depths of the leaves of a Huffman tree, by ascending counts: A. Moffat, J. Katajainen, "In-place calculation
+ * of minimum-redundancy codes" (1995). n >= 2; counts become depths. */
 static void depths_of(uint32_t *a, size_t n)
 {
     size_t leaf_at = 0, root = 0;
@@ -157,7 +158,8 @@ static void depths_of(uint32_t *a, size_t n)
     }
 }
 
-/* Lengths of the codes of n symbols, 0 for those without a count, at most `most`. At least two have a count. */
+/* Lengths of the codes of n symbols, 0 for those without a count, at most `most`. At least two have a
+ * count. */
 static void code_lengths(size_t n, const uint32_t *count, unsigned most, unsigned char *length)
 {
     leaf leaves[LITERALS];

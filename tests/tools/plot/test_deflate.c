@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_deflate.c - zlib restores what plot/deflate.h compressed, for all kinds of data; cairo reads every pixel of
- * the images of plot/png.h. */
+/* test_deflate.c - zlib restores what plot/deflate.h compressed, for all kinds of data; cairo reads every
+ * pixel of the images of plot/png.h. */
 #include "config.h"
 
 #include "plot/deflate.h"
@@ -19,7 +19,8 @@ static uint32_t draw(void)
     return state >> 8;
 }
 
-/* Compresses n bytes in pieces of `piece`, and compares what zlib makes of it. Returns the compressed size. */
+/* Compresses n bytes in pieces of `piece`, and compares what zlib makes of it. Returns the compressed
+ * size. */
 static size_t there_and_back(const unsigned char *data, size_t n, size_t piece)
 {
     ds_bytes out = {NULL, 0, 0};
