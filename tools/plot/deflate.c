@@ -2,9 +2,9 @@
 /* deflate.c - P. Deutsch, "DEFLATE compressed data format specification", RFC 1951.
  *
  * In a drawing most pixels equal the one on their left, or nothing changes from row to row and the filter
- * leaves zeros: a match at the distance of one pixel, which is tried first and compared eight bytes at a time.
- * Elsewhere the last place with the same four bytes is tried, and the first match is taken. Each block has its
- * own codes. */
+ * leaves zeros: a match at the distance of one pixel, which is tried first and compared by eight bytes. Then
+ * the last place with the same four bytes is tried, and the first match is taken. Each block has its own
+ * codes. */
 #include "config.h"
 
 #include "plot/deflate.h"
@@ -122,8 +122,8 @@ static int compare_leaves(const void *a, const void *b)
                                 : (p->symbol > q->symbol) - (p->symbol < q->symbol);
 }
 
-/* Depths of the leaves of a Huffman tree, by ascending counts: A. Moffat, J. Katajainen, "In-place calculation
- * of minimum-redundancy codes" (1995). n >= 2; counts become depths. */
+/* Depths of the leaves of a Huffman tree, by ascending counts (n >= 2), which become depths: A. Moffat,
+ * J. Katajainen, "In-place calculation of minimum-redundancy codes" (1995). */
 static void depths_of(uint32_t *a, size_t n)
 {
     size_t leaf_at = 0, root = 0;
