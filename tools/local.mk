@@ -125,7 +125,7 @@ tools_libtools_la_SOURCES = \
 	%D%/check/check_eval.c \
 	%D%/check/check_rows.c \
 	%D%/check/check_gradient.c \
-	%D%/check/check_gradient.h \
+	%D%/check/check_gradient_report.h \
 	%D%/check/check_gradient_report.c \
 	%D%/check/check_instance.c \
 	%D%/check/check_items.c \

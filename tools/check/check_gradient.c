@@ -4,7 +4,7 @@
  * a direction disagrees, halving it leads to the component. */
 #include "config.h"
 
-#include "check/check_gradient.h"
+#include "check/check_gradient_report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_gradient_report.c - reports the faults of a gradient and what they have in common, or how certain it is that
- * there are none. */
+/* check_gradient_report.c - reports the faults of a gradient and what they have in common, or how certain it
+ * is that there are none. */
 #include "config.h"
 
-#include "check/check_gradient.h"
+#include "check/check_gradient_report.h"
 
 #include <diffsim/ext/variables.h>
 #include <inttypes.h>

@@ -144,11 +144,12 @@ enum {
     DS_SEAM_BOUND /* a kink at the bound of one variable: one step inside the gradient equals the quotient */
 };
 
-/* The quotient along a direction is `off` more than the gradient. Returns DS_SEAM_NEAR where that jumps by a part
- * of it within 1e-7 of the box (six points are tried), or, for one variable at its bound, where it is right with
- * the other variables elsewhere; moving variables at a bound stay there, since an error at a bound is an error
- * next to it. Returns DS_SEAM_BOUND for one variable whose derivative at the bound is not 0, as that of a clamp
- * would be, and equals the quotient one step inside, unless most other variables at their bounds jump as well. */
+/* The quotient along a direction is `off` more than the gradient. Returns DS_SEAM_NEAR where that jumps by a
+ * part of it within 1e-7 of the box (six points are tried), or, for one variable at its bound, where it is
+ * right with the other variables elsewhere; moving variables at a bound stay there, since an error at a bound
+ * is an error next to it. Returns DS_SEAM_BOUND for one variable whose derivative at the bound is not 0, as
+ * that of a clamp would be, and equals the quotient one step inside, unless most other variables at their
+ * bounds jump as well. */
 int ds_on_seam(const ds_seam_test *b, const ds_direction *along, double off);
 
 #endif

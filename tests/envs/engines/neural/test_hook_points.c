@@ -424,8 +424,8 @@ static void network_of_the_cube(void **state)
     fake_env_close(&wired);
 }
 
-/* A network in place of the pushes of CartPole-v1 is a linear controller: the pole stands, whatever the variables
- * push, and moves by its equations (Barto, Sutton and Anderson 1983), written here once more. */
+/* A network in place of the pushes of CartPole-v1 is a linear controller: the pole stands, whatever the
+ * variables push, and moves by its equations (Barto, Sutton and Anderson 1983), written here once more. */
 static void controller_of_the_pole(void **state)
 {
     enum { STEPS = 120, GAINS = 4 };

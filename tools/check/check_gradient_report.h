@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_gradient.h - what comparisons of a gradient with difference quotients have seen, for the report. */
-#ifndef DS_CHECK_GRADIENT_H
-#define DS_CHECK_GRADIENT_H
+/* check_gradient_report.h - what comparisons of a gradient with difference quotients have seen, and its
+ * report. */
+#ifndef DS_CHECK_GRADIENT_REPORT_H
+#define DS_CHECK_GRADIENT_REPORT_H
 
 #include <stddef.h>
 #include <stdint.h>
