@@ -154,8 +154,65 @@ solid() { # solid LINE TEXT EDIT
     bad 3 "$1$2" eval --env cloth --set env.scene=own.ini
 }
 solid "" "the cloth begins 0.0041 m inside obstacle 1, at -0.05 0.225 0" 's/^position = 0 0.08.*/position = 0 0.2 0/'
-solid own.ini:18: " radius of an obstacle cannot be a variable with model = springs" 's/^radius = 0.06/radius = variable 0.05..0.07/'
+solid own.ini:18: " radius is a variable: add 'truth VALUE'" 's/^radius = 0.06/radius = variable 0.05..0.07/'
 solid own.ini:19: " unknown key 'stiffness' in [obstacle ball]: expected one of shape" 's/^radius = 0.06/&\nstiffness = 3/'
+
+# Every number of an obstacle that springs touch is a variable.
+sed "s|@|$scenes|" > posts.ini << 'END'
+[scene]
+model = springs
+step = 1e-3
+duration = 0.3
+[cloth sheet]
+cells = 5
+mass = 0.02
+stiffness = 40
+velocity = 0.1 -0.4 0.6
+size = 0.2
+[hold]
+duration = 0.2
+[floor]
+friction = 0.3
+[obstacle ball]
+shape = sphere
+position = variable -0.02..0.02 0.07..0.08 0.13..0.15 truth 0.01 0.075 0.14
+radius = variable 0.04..0.05 truth 0.045
+friction = variable 0.1..0.4 truth 0.3
+offset = variable 0.002..0.01 log truth 0.005
+[obstacle block]
+shape = box
+position = variable 0.06..0.08 0.05 0.15..0.17 truth 0.07 0.16
+size = variable 0.05..0.07 0.1..0.13 0.03..0.05 truth 0.06 0.11 0.04
+rotation = variable 0.9..1 0 0.1..0.3 0 truth 0.95 0.25
+friction = variable 0.1..0.4 truth 0.3
+[obstacle bar]
+shape = capsule
+position = variable -0.08..-0.06 0.06..0.07 0.15 truth -0.07 0.065
+radius = variable 0.03..0.04 truth 0.035
+length = variable 0.09..0.12 truth 0.1
+rotation = variable 0.6..0.8 0.6..0.8 0 -0.1..0.1 truth 0.7 0.7 0
+[obstacle star]
+shape = mesh
+file = @/star.obj
+scale = variable 0.14..0.17 truth 0.15
+position = variable 0.1..0.13 0.05 0.2 truth 0.12
+rotation = variable 1 -0.1..0.1 -0.1..0.1 0 truth 0 0
+offset = variable 0.004..0.006 truth 0.005
+[target]
+[loss]
+compare = mesh
+END
+for k in 13 $(all 2 3 4 8); do
+    good "numbers of obstacles, point $k" eval --env cloth --set env.scene=posts.ini --x random:$k --gradient --fd
+    has "gradient agrees with differences in 26 of 26 components" "exact derivatives at point $k"
+    [ "$k" -ne 13 ] || ! grep -q ' 0  *[-0-9.e]* *[-0-9.e]*$' out
+    result $? "all of them count at point 13"
+done
+has "block.size.y [m]" "their names"
+has "star.rotation.x" "parts of a quaternion"
+good "the truth" eval --env cloth --set env.scene=posts.ini --x 0.01,0.075,0.14,0.045,0.3,-2.3010299956639813,0.07,0.16,0.95,0.25,0.06,0.11,0.04,0.3,-0.07,0.065,0.7,0.7,0,0.035,0.1,0.12,0,0,0.15,0.005
+grep -q '^loss *0$' out
+result $? "leaves no loss"
 
 # Sides of cells and the rotation of a cloth.
 sed 's/^cells = .*/cells = 6 6/; s/^cell_a.*/cell_a = variable 0.1..0.15 0.05..0.07 -0.0625/; s/^cell_b.*/cell_b = variable 0.05..0.07 0.03 0.1..0.15/

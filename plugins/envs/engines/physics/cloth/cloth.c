@@ -125,7 +125,7 @@ static void contact_adjoint(cloth *c, uint64_t step, const double *x, const doub
         c->height_bar += c->by_constants ? before_floor - total(c->mesh.stride, x_bar) : 0;
     }
     if (c->solids > 0) {
-        solid_adjoint(c->solid, c->solids, c->h, &c->mesh, x, before, c->x_bar, c->v_bar);
+        solid_adjoint(c->solid, c->solids, c->h, &c->mesh, x, before, c->x_bar, c->v_bar, c->solid_bar);
     }
 }
 
@@ -267,6 +267,9 @@ ds_status cloth_adjoint(cloth *c)
     memset(c->vertex_bar, 0, 2 * n * sizeof *c->vertex_bar);
     if (c->by_constants) {
         memset(c->damping_bar, 0, c->mesh.springs * sizeof *c->damping_bar);
+    }
+    for (size_t k = 0; k < c->solids && c->solid_bar; k++) {
+        c->solid_bar[k] = (fem_obstacle_bar){0};
     }
     c->drag_bar = c->gravity_bar = c->height_bar = 0;
     c->driver->state_bar(c->self, c->steps, c->x_bar);

@@ -52,7 +52,8 @@ typedef struct cloth {
     touch_pan pan;
     const fem_obstacle *solid; /* [solids], besides the floor */
     size_t solids;
-    uint32_t *anchored; /* vertices, `anchors` of them; room for all vertices */
+    fem_obstacle_bar *solid_bar; /* [solids], a result: derivatives by the solids; NULL: not wanted */
+    uint32_t *anchored;          /* vertices, `anchors` of them; room for all vertices */
     size_t anchors;
     int set;          /* SPRING_*; default: the widest */
     int by_constants; /* set before cloth_open(): cloth_adjoint() computes the derivatives by constants too */

@@ -66,9 +66,9 @@ void solid_push(const fem_obstacle *solid, size_t solids, double h, const cloth_
     }
 }
 
-/* Reverse of after(): v_bar goes to the velocity before; adds to q_bar by the predicted position. */
-static void reverse(const fem_obstacle *o, double h, const double u[3], const contact *c, double v_bar[3],
-                    double q_bar[3])
+/* Reverse of after(): v_bar goes to the velocity before; sets q_bar, by the predicted position q. */
+static void reverse(const fem_obstacle *o, double h, const double q[3], const double u[3], const contact *c,
+                    double v_bar[3], double q_bar[3], fem_obstacle_bar *by)
 {
     const double factor_bar = c->factor > 0 ? dot(v_bar, c->vt) : 0, change = c->wanted - c->vn;
     const double change_bar = -factor_bar * o->mu / c->slip;
@@ -85,15 +85,18 @@ static void reverse(const fem_obstacle *o, double h, const double u[3], const co
         v_bar[i] = vt_bar[i] + vn_bar * c->n[i];
     }
     const double depth_bar = drift_rate * c->depth / h < drift_limit ? wanted_bar * drift_rate / h : 0;
+    fem_obstacle_surface_bar(o, q, &(fem_obstacle_surface){-c->depth, c->slope, c->n, c->turn}, -depth_bar,
+                             n_bar, q_bar, by);
     for (int j = 0; j < 3; j++) {
-        q_bar[j] = -depth_bar * c->slope * c->n[j] + n_bar[0] * c->turn[j] + n_bar[1] * c->turn[3 + j] +
-                   n_bar[2] * c->turn[6 + j];
         v_bar[j] += h * q_bar[j];
+    }
+    if (by != NULL) {
+        by->mu -= factor_bar * change / c->slip;
     }
 }
 
 void solid_adjoint(const fem_obstacle *solid, size_t solids, double h, const cloth_mesh *m, const double *x,
-                   const double *u, double *x_bar, double *v_bar)
+                   const double *u, double *x_bar, double *v_bar, fem_obstacle_bar *by)
 {
     const size_t n = m->stride;
     for (size_t j = 0; j < n; j++) {
@@ -112,7 +115,8 @@ void solid_adjoint(const fem_obstacle *solid, size_t solids, double h, const clo
         for (size_t k = m->present[j] ? solids : 0; k-- > 0;) {
             double q_bar[3];
             if (contact_of(&solid[k], h, at, v[k], &c)) {
-                reverse(&solid[k], h, v[k], &c, bar, q_bar);
+                const double q[3] = {at[0] + h * v[k][0], at[1] + h * v[k][1], at[2] + h * v[k][2]};
+                reverse(&solid[k], h, q, v[k], &c, bar, q_bar, by != NULL ? by + k : NULL);
                 for (size_t i = 0; i < 3; i++) {
                     x_bar[i * n + j] += q_bar[i];
                 }

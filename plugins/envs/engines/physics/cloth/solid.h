@@ -15,8 +15,9 @@
 void solid_push(const fem_obstacle *solid, size_t solids, double h, const cloth_mesh *m, const double *x,
                 double *u);
 
-/* Reverse: u holds the velocities before; v_bar goes from those after to those before; adds to x_bar. */
+/* Reverse: u holds the velocities before; v_bar goes from those after to those before; adds to x_bar, and to
+ * by[solids] (NULL: not wanted) the derivatives by the constants that are used. */
 void solid_adjoint(const fem_obstacle *solid, size_t solids, double h, const cloth_mesh *m, const double *x,
-                   const double *u, double *x_bar, double *v_bar);
+                   const double *u, double *x_bar, double *v_bar, fem_obstacle_bar *by);
 
 #endif

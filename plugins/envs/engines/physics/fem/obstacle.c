@@ -232,6 +232,35 @@ static int is_round(const fem_obstacle *o)
     return o->shape == FEM_SPHERE || o->shape == FEM_CAPSULE;
 }
 
+void fem_obstacle_surface_bar(const fem_obstacle *o, const double q[3], const fem_obstacle_surface *at,
+                              double cb, const double nb[3], double point_bar[3], fem_obstacle_bar *by)
+{
+    const double *n = at->n, *turn = at->turn;
+    for (int j = 0; j < 3; j++) {
+        point_bar[j] = cb * at->slope * n[j] + nb[0] * turn[j] + nb[1] * turn[3 + j] + nb[2] * turn[6 + j];
+    }
+    if (by == NULL) {
+        return;
+    }
+    double way[9], d[3], spin[3], arm[3];
+    by->offset -= cb;
+    by->size[0] -= is_round(o) ? cb : 0.0;
+    growth(o, q, way);
+    for (int i = 0; i < 3; i++) {
+        by->position[i] -= point_bar[i];
+        by->size[i] += dot3(point_bar, way + 3 * i);
+        d[i] = q[i] - o->position[i];
+    }
+    if (o->turns) { /* the normal turns with the body, and the point stays behind */
+        cross(n, nb, spin);
+        cross(d, point_bar, arm);
+        turn_bar(o, (const double[3]){spin[0] - arm[0], spin[1] - arm[1], spin[2] - arm[2]}, by->rotation);
+    }
+    if (o->shape == FEM_SURFACE) {
+        by->scale += (cb * (at->c + o->offset) - dot3(point_bar, d)) / o->scale;
+    }
+}
+
 /* ---- contact of one particle ---- */
 
 typedef struct touch {
@@ -303,28 +332,11 @@ static void reverse(const fem_obstacle *o, const touch *t, const double *q, cons
         nb[i] += unb * u[i] - t->un * utb[i];
         ub[i] += utb[i] + unb * t->n[i];
     }
-    double point_bar[3], way[9];
+    double point_bar[3];
+    fem_obstacle_surface_bar(o, q, &(fem_obstacle_surface){t->c, t->slope, t->n, t->turn}, cb, nb, point_bar,
+                             by);
     for (int j = 0; j < 3; j++) {
-        point_bar[j] =
-            cb * t->slope * t->n[j] + nb[0] * t->turn[j] + nb[1] * t->turn[3 + j] + nb[2] * t->turn[6 + j];
         qb[j] += point_bar[j];
-        by->position[j] -= point_bar[j];
-    }
-    by->offset -= cb;
-    by->size[0] -= is_round(o) ? cb : 0.0;
-    growth(o, q, way);
-    double d[3], spin[3], arm[3];
-    for (int i = 0; i < 3; i++) {
-        by->size[i] += dot3(point_bar, way + 3 * i);
-        d[i] = q[i] - o->position[i];
-    }
-    if (o->turns) { /* the normal turns with the body, and the point stays behind */
-        cross(t->n, nb, spin);
-        cross(d, point_bar, arm);
-        turn_bar(o, (const double[3]){spin[0] - arm[0], spin[1] - arm[1], spin[2] - arm[2]}, by->rotation);
-    }
-    if (o->shape == FEM_SURFACE) {
-        by->scale += (cb * (t->c + o->offset) - dot3(point_bar, d)) / o->scale;
     }
 }
 

@@ -52,6 +52,17 @@ typedef struct fem_obstacle_bar {
 double fem_obstacle_distance(const fem_obstacle *o, const double q[3], double n[3], double turn[9],
                              double *slope);
 
+/* What fem_obstacle_distance() found at a point, and c, its distance minus the offset. */
+typedef struct fem_obstacle_surface {
+    double c, slope;
+    const double *n, *turn;
+} fem_obstacle_surface;
+
+/* The reverse, from the derivatives c_bar and n_bar: sets those by the point, and adds to *by (may be NULL)
+ * those by offset, sizes, scale, position and, where it turns, rotation. */
+void fem_obstacle_surface_bar(const fem_obstacle *o, const double q[3], const fem_obstacle_surface *at,
+                              double c_bar, const double n_bar[3], double point_bar[3], fem_obstacle_bar *by);
+
 /* The rotation as a unit quaternion; returns the length of that of the obstacle. */
 double fem_obstacle_rotation(const fem_obstacle *o, double unit[4]);
 

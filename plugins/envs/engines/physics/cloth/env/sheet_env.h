@@ -36,6 +36,7 @@ typedef struct sheet_env {
     vertex_net net;        /* its w is NULL for the target */
     fem_obstacle solid[FEM_MOST_OBSTACLES]; /* set before allocate() */
     size_t solids;
+    fem_obstacle_bar solid_bar[FEM_MOST_OBSTACLES]; /* of the last adjoint, if they have variables */
 } sheet_env;
 
 extern const ds_param *const sheet_env_params[];

@@ -243,6 +243,16 @@ static void read_sheet_constants(sheet_scene *e)
     c->by_constants = k->count > 0;
 }
 
+static void vary_obstacle(void *self, const soft_obstacle_number *n)
+{
+    sheet_scene *e = self;
+    const constants_reader r = {&e->scene, &e->env.constants, true};
+    const constant_place place = {n->at, n->bar, n->scale, START};
+    add_constant(&r, n->section, scene_name(n->section), n->key, n->part, n->unit, &n->number, &place);
+    e->env.c.solid_bar = e->env.solid_bar;
+    e->env.c.by_constants = 1;
+}
+
 static void read_variables(opened *o, const cloth_constants *constants, scene_quantity *k,
                            scene_quantity v[3], scene_quantity size[2])
 {
@@ -308,7 +318,7 @@ static void read_sheet(void *self, ds_param_reader *in)
     opened *o = &e->scene;
     open_keys(o, in, kinds,
               "gravity; stiffness, velocity, size, mass, damping, drag and height of [cloth]; height and "
-              "friction of [floor]",
+              "friction of [floor]; position, rotation, sizes, scale, friction and offset of [obstacle]",
               sheet_env_params, keys, &e->env.kit);
     if (in->status != DS_OK) {
         return;
@@ -327,7 +337,8 @@ static void read_sheet(void *self, ds_param_reader *in)
         scene_params_set(&o->params, "floor", -1e6);
     }
     if (!scene_failed(o->file)) {
-        e->env.solids = soft_setup_obstacles(o->file, &e->env.kit.memory, e->env.solid);
+        e->env.solids = soft_setup_obstacles(o->file, &e->env.kit.memory, e->env.solid, e->env.solid_bar,
+                                             vary_obstacle, e);
     }
     read_variables(o, &e->env.constants, &k, v, size);
     read_true_stiffness(o, &k);

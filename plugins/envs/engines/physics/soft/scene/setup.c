@@ -212,28 +212,54 @@ static int read_obstacle_shape(setup_reader *r, const scene_section *s, fem_obst
     return !scene_failed(r->f);
 }
 
-size_t soft_setup_obstacles(scene_file *f, ds_memory *memory, fem_obstacle out[FEM_MOST_OBSTACLES])
+/* Calls vary() for the numbers of variable v, of the last obstacle `o` with the derivatives `bar`. */
+static void report_variable(const setup_reader *r, size_t v, fem_obstacle *o, const fem_obstacle_bar *bar,
+                            void (*vary)(void *self, const soft_obstacle_number *number), void *self)
+{
+    static const char *const parts[][4] = {{""}, {"", ""}, {".x", ".y", ".z"}, {".w", ".x", ".y", ".z"}};
+    const body_variable *q = &r->setup->variable[v];
+    const place *from = &r->variable[v];
+    const body_place none = of_obstacle(r, 0, 0, 1), where = q->place;
+    scene_quantity number[SCENE_MOST_QUANTITIES] = {{0}};
+    if (where.count == 1) {
+        number[0] = scene_quantity_of(r->f, from->section, from->key, -HUGE_VAL, HUGE_VAL, 0);
+    } else {
+        scene_components(r->f, from->section, from->key, where.count, -HUGE_VAL, HUGE_VAL, number);
+    }
+    for (size_t d = 0; d < where.count && !scene_failed(r->f); d++) {
+        if (number[d].variable) {
+            const size_t shift = d * sizeof(double);
+            vary(self,
+                 &(soft_obstacle_number){
+                     from->section, from->key, parts[where.count - 1][d], q->unit, number[d], where.scale,
+                     (double *)((char *)o + (where.in_model - none.in_model + shift)),
+                     (const double *)((const char *)bar + (where.in_variation - none.in_variation + shift))});
+        }
+    }
+}
+
+size_t soft_setup_obstacles(scene_file *f, ds_memory *memory, fem_obstacle *out, fem_obstacle_bar *bar,
+                            void (*vary)(void *self, const soft_obstacle_number *number), void *self)
 {
     soft_scene *e = calloc(1, sizeof *e);
     setup_reader *r = calloc(1, sizeof *r);
-    size_t count = 0;
+    size_t count = 0, known = 0;
     if (e != NULL && r != NULL) {
         *r = (setup_reader){.setup = &e->setup, .soft = &e->soft, .f = f};
         e->setup.memory = *memory;
     }
     for (const scene_section *s = NULL; e != NULL && r != NULL && (s = scene_next(f, s, "obstacle"));) {
-        fem_obstacle *o = &e->soft.model.obstacle[e->soft.model.obstacles];
+        fem_obstacle *o = &e->soft.model.obstacle[count];
         if (!read_obstacle_shape(r, s, o)) {
             break;
         }
-        if (r->variables > 0) {
-            scene_fail(f, s, r->variable[0].key,
-                       "%s of an obstacle cannot be a variable with model = springs", r->variable[0].key);
+        o->mu = setup_number(r, s, "friction", "", OF_OBSTACLE(mu, 1), 0, 100, 0.3);
+        o->offset = setup_number(r, s, "offset", "m", OF_OBSTACLE(offset, 1), 0, 1, 0.005);
+        out[count] = *o;
+        for (; known < r->variables && !scene_failed(f); known++) {
+            report_variable(r, known, out + count, bar + count, vary, self);
         }
-        o->mu = scene_number(f, s, "friction", 0, 100, 0.3);
-        o->offset = scene_number(f, s, "offset", 0, 1, 0.005);
-        out[count++] = *o;
-        e->soft.model.obstacles = count;
+        e->soft.model.obstacles = ++count;
     }
     if (e != NULL && r != NULL) {
         *memory = e->setup.memory;

@@ -11,8 +11,20 @@ ds_status soft_setup_read(soft_scene *scene, scene_file *file, const soft_choice
                           const ds_host *host);
 void soft_setup_free(soft_setup *setup);
 
-/* The obstacles of a scene of springs: shapes, places, friction and offset, without variables. Mistakes are
- * in the file; check memory->failed. */
-size_t soft_setup_obstacles(scene_file *f, ds_memory *memory, fem_obstacle out[FEM_MOST_OBSTACLES]);
+/* A number of an obstacle that is a variable: `scale` times it is at `at`, with the derivative at `bar`. */
+typedef struct soft_obstacle_number {
+    const scene_section *section;
+    const char *key, *part, *unit; /* part: "", or ".x" of several numbers */
+    scene_quantity number;
+    double scale;
+    double *at;
+    const double *bar;
+} soft_obstacle_number;
+
+/* The obstacles of a scene of springs: shapes, places, friction and offset, in out[] and bar[] of
+ * FEM_MOST_OBSTACLES, which must stay where they are. Calls vary() for each variable. Mistakes are in the
+ * file; check memory->failed. */
+size_t soft_setup_obstacles(scene_file *f, ds_memory *memory, fem_obstacle *out, fem_obstacle_bar *bar,
+                            void (*vary)(void *self, const soft_obstacle_number *number), void *self);
 
 #endif
