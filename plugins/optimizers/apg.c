@@ -164,7 +164,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("apg", "0.3.1"),
+    OPT_DESC("apg", "0.3.2"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = DS_OPT_IDS(DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT),
     .summary = "Analytic policy gradient (stepwise control with gradients)",

@@ -25,6 +25,11 @@ static const double obs_limit = 10.0; /* limit of normalised observations and re
 static const double kl_tolerance =
     1.5; /* an update ends when the divergence exceeds target_kl by this factor */
 
+/* Minibatches of an epoch, fewer where these would have less than LEAST_STEPS steps; and of an update, as
+ * long as that takes no more than MOST_EPOCHS. More passes with larger minibatches learn no better for the
+ * same number of episodes, and cost more. */
+enum { EPOCH_BATCHES = 64, UPDATE_BATCHES = 128, LEAST_STEPS = 16, MOST_EPOCHS = 10 };
+
 typedef struct ppo {
     ds_opt_kit kit;
     /* parameters */
@@ -46,29 +51,48 @@ typedef struct ppo {
     ppo_terms terms; /* of the last minibatch */
     rollout rollout;
     /* per lane */
-    float *batch_obs, *lane_action, *map;
-    size_t *was_open;
+    float *lane_action, *map;
     ds_random *random;
-    float *state; /* one observation */
+    /* per open lane */
+    float *batch_obs;
+    size_t *open;
+    double *deviation; /* of each feature, where p->normalise_obs */
+    float *state;      /* one observation */
 } ppo;
 
 /* ---- acting ---- */
 
-static void normalise(const ppo *p, float *row)
+/* Normalises observations with these moments from now on. */
+static void use_moments(ppo *p, const running_moments *moments)
 {
-    for (size_t k = 0; p->normalise_obs && k < p->train.obs; k++) {
-        row[k] = (float)running_moments_normal(&p->moments[k], (double)row[k], obs_limit);
+    memcpy(p->moments, moments, p->train.obs * sizeof *p->moments);
+    for (size_t k = 0; k < p->train.obs; k++) {
+        p->deviation[k] = running_moments_deviation(&p->moments[k]);
     }
 }
 
-/* Writes the normalised features of all lanes of `s` as rows of p->batch_obs. A lane without an episode has a
- * row, too: the last digits of a matrix product depend on the number of rows. */
-static void gather(ppo *p, const stepwise *s)
+static void normalise(const ppo *p, float *row)
 {
-    for (size_t i = 0; i < s->lanes; i++) {
-        memcpy(p->batch_obs + i * s->obs, s->lane[i].obs, s->obs * sizeof(float));
-        normalise(p, p->batch_obs + i * s->obs);
+    for (size_t k = 0; p->normalise_obs && k < p->train.obs; k++) {
+        const double z = ((double)row[k] - p->moments[k].mean) / p->deviation[k];
+        row[k] = (float)(z < -obs_limit ? -obs_limit : (z > obs_limit ? obs_limit : z));
     }
+}
+
+/* Writes the normalised features of the open lanes of `s`, p->open[0], p->open[1], ..., as rows of
+ * p->batch_obs. Returns their number. */
+static size_t gather(ppo *p, const stepwise *s)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < s->lanes; i++) {
+        if (s->lane[i].open) {
+            float *row = p->batch_obs + rows * s->obs;
+            memcpy(row, s->lane[i].obs, s->obs * sizeof(float));
+            normalise(p, row);
+            p->open[rows++] = i;
+        }
+    }
+    return rows;
 }
 
 /* Value of the present state of a lane. */
@@ -79,8 +103,8 @@ static double value_of(ppo *p, const stepwise_lane *l)
     return (double)actor_critic_value(&p->ac, 1, p->state)[0];
 }
 
-/* Draws the action of a lane. Each episode has its own random numbers. */
-static void draw(ppo *p, size_t lane, const float *mean)
+/* Draws the action of a lane, row `row` of the policy. Each episode has its own random numbers. */
+static void draw(ppo *p, size_t lane, size_t row, const float *mean)
 {
     size_t act = p->train.act, t = p->train.lane[lane].t;
     float *a = p->lane_action + lane * act, *map = p->map + lane * p->ac.latent * act;
@@ -91,21 +115,21 @@ static void draw(ppo *p, size_t lane, const float *mean)
         actor_critic_draw_map(&p->ac, &p->random[lane], map);
     }
     for (size_t k = 0; k < act; k++) {
-        double noise = p->shape.sde ? actor_critic_map_noise(&p->ac, lane, k, map)
-                                    : p->ac.deviation[lane * act + k] * ds_random_normal(&p->random[lane]);
-        a[k] = (float)((double)mean[lane * act + k] + noise);
+        double noise = p->shape.sde ? actor_critic_map_noise(&p->ac, row, k, map)
+                                    : p->ac.deviation[row * act + k] * ds_random_normal(&p->random[lane]);
+        a[k] = (float)((double)mean[row * act + k] + noise);
     }
 }
 
 /* ---- rollout ---- */
 
 /* Records what the policy does in a lane. */
-static void record_action(ppo *p, size_t lane, const float *mean, double value)
+static void record_action(ppo *p, size_t lane, size_t row, const float *mean, double value)
 {
     size_t act = p->train.act;
     const float *a = p->lane_action + lane * act;
-    double density = gaussian_log_density(act, a, mean + lane * act, p->ac.deviation + lane * act,
-                                          p->ac.ln_deviation + lane * act);
+    double density = gaussian_log_density(act, a, mean + row * act, p->ac.deviation + row * act,
+                                          p->ac.ln_deviation + row * act);
     rollout_action(&p->rollout, lane, p->train.lane[lane].obs, a, density, value);
 }
 
@@ -113,24 +137,20 @@ static void record_action(ppo *p, size_t lane, const float *mean, double value)
 static ds_status advance(ppo *p)
 {
     stepwise *s = &p->train;
-    gather(p, s);
-    const float *mean = actor_critic_policy(&p->ac, s->lanes, p->batch_obs);
-    const float *value = actor_critic_value(&p->ac, s->lanes, p->batch_obs);
-    for (size_t i = 0; i < s->lanes; i++) {
-        p->was_open[i] = s->lane[i].open != 0;
-        if (p->was_open[i]) {
-            draw(p, i, mean);
-            record_action(p, i, mean, (double)value[i]);
-        }
+    const size_t rows = gather(p, s);
+    const float *mean = actor_critic_policy(&p->ac, rows, p->batch_obs);
+    const float *value = actor_critic_value(&p->ac, rows, p->batch_obs);
+    for (size_t r = 0; r < rows; r++) {
+        draw(p, p->open[r], r, mean);
+        record_action(p, p->open[r], r, mean, (double)value[r]);
     }
     ds_status status = stepwise_step(s, p->lane_action);
-    for (size_t i = 0; status == DS_OK && i < s->lanes; i++) {
-        if (p->was_open[i]) {
-            stepwise_lane *l = &s->lane[i];
-            rollout_reward(&p->rollout, i, l->reward);
-            if (l->ended) {
-                rollout_close(&p->rollout, i, l->truncated ? value_of(p, l) : 0.0);
-            }
+    for (size_t r = 0; status == DS_OK && r < rows; r++) {
+        const size_t i = p->open[r];
+        const stepwise_lane *l = &s->lane[i];
+        rollout_reward(&p->rollout, i, l->reward);
+        if (l->ended) {
+            rollout_close(&p->rollout, i, l->truncated ? value_of(p, l) : 0.0);
         }
     }
     return status;
@@ -219,13 +239,33 @@ static double learning_rate(const ppo *p)
     return p->lr * fmax(1.0 - (double)p->update / updates, 1.0 / updates);
 }
 
+static size_t at_least_one(size_t count, size_t most)
+{
+    return count < 1 ? 1 : (count > most ? most : count);
+}
+
+/* Steps of a minibatch where an update has `used` steps. */
+static size_t minibatch_of(const ppo *p, size_t used)
+{
+    const size_t batches = at_least_one(used / LEAST_STEPS, EPOCH_BATCHES);
+    return p->minibatch > 0 ? (size_t)p->minibatch : (used + batches - 1) / batches;
+}
+
+/* Passes of an update through `used` steps in minibatches of `size`. */
+static size_t epochs_of(const ppo *p, size_t used, size_t size)
+{
+    const size_t batches = at_least_one((used + size - 1) / size, SIZE_MAX);
+    return p->epochs > 0 ? (size_t)p->epochs
+                         : at_least_one((UPDATE_BATCHES + batches / 2) / batches, MOST_EPOCHS);
+}
+
 /* The epochs of one update. */
 static void improve(ppo *p)
 {
-    double lr = learning_rate(p);
-    size_t size = (size_t)p->minibatch;
+    const double lr = learning_rate(p);
+    const size_t size = minibatch_of(p, p->rollout.used), epochs = epochs_of(p, p->rollout.used, size);
     ds_random random = ds_random_open(p->kit.host->seed, "shuffle", p->update);
-    for (int64_t epoch = 0; epoch < p->epochs && !p->kit.host->should_stop(p->kit.host); epoch++) {
+    for (size_t epoch = 0; epoch < epochs && !p->kit.host->should_stop(p->kit.host); epoch++) {
         rollout_shuffle(&p->rollout, &random);
         for (size_t at = 0; at < p->rollout.used; at += size) {
             ppo_minibatch b = rollout_take(&p->rollout, at, size);
@@ -264,7 +304,7 @@ static void learn(ppo *p)
     scale_rewards(p);
     rollout_estimate(&p->rollout, p->common.gamma, p->lambda);
     improve(p);
-    memcpy(p->moments, p->next_moments, p->train.obs * sizeof *p->moments);
+    use_moments(p, p->next_moments);
     p->update++;
 }
 
@@ -273,9 +313,11 @@ static void learn(ppo *p)
 static void choose_mean(void *self, float *action)
 {
     ppo *p = self;
-    gather(p, &p->trial);
-    const float *mean = actor_critic_policy(&p->ac, p->trial.lanes, p->batch_obs);
-    memcpy(action, mean, p->trial.lanes * p->trial.act * sizeof(float));
+    const size_t act = p->trial.act, rows = gather(p, &p->trial);
+    const float *mean = actor_critic_policy(&p->ac, rows, p->batch_obs);
+    for (size_t r = 0; r < rows; r++) {
+        memcpy(action + p->open[r] * act, mean + r * act, act * sizeof(float));
+    }
 }
 
 /* ---- saved state ---- */
@@ -317,9 +359,9 @@ static ds_status ppo_begin(void *self)
     rl_warn_lanes(&p->kit, s, (size_t)p->envs);
     size_t most = s->lanes > p->trial.lanes ? s->lanes : p->trial.lanes;
     size_t rows = p->n_steps > 0 ? (size_t)p->n_steps * s->lanes : (size_t)p->episodes * s->horizon;
-    size_t quarter = (size_t)p->episodes * s->horizon / 4;
-    p->minibatch = p->minibatch > 0 ? p->minibatch : (int64_t)(quarter > 16 ? quarter : 16);
-    size_t mini = (size_t)p->minibatch < rows ? (size_t)p->minibatch : rows;
+    size_t mini = minibatch_of(p, rows);
+    mini = mini < 2 * LEAST_STEPS ? 2 * LEAST_STEPS : mini; /* fewer steps may have larger ones */
+    mini = mini < rows ? mini : rows;
     p->shape.obs = s->obs;
     p->shape.act = s->act;
     ds_random random = ds_random_open(p->kit.host->seed, "init", 0);
@@ -329,7 +371,8 @@ static ds_status ppo_begin(void *self)
     ds_memory *own = &p->kit.memory;
     p->moments = ds_memory_take(own, s->obs, sizeof *p->moments);
     p->next_moments = ds_memory_take(own, s->obs, sizeof *p->moments);
-    p->was_open = ds_memory_take(own, most, sizeof *p->was_open);
+    p->deviation = ds_memory_doubles(own, s->obs);
+    p->open = ds_memory_take(own, most, sizeof *p->open);
     p->random = ds_memory_take(own, most, sizeof *p->random);
     p->batch_obs = ds_memory_take(own, most * s->obs, sizeof(float));
     p->lane_action = ds_memory_take(own, most * s->act, sizeof(float));
@@ -339,6 +382,7 @@ static ds_status ppo_begin(void *self)
         return ds_host_fail(p->kit.host, DS_E_NOMEM,
                             "out of memory: lower episodes, n_steps, envs or hidden");
     }
+    use_moments(p, p->next_moments);
     return DS_OK;
 }
 
@@ -425,8 +469,9 @@ static const ds_param *const params[] = {
     DS_INT("envs", "0", 0, 1e4, "",
            "Episodes open at the same time, which --jobs can share; 0 = `episodes`, or 1 with n_steps."),
     DS_INT("minibatch", "0", 0, 1e9, "",
-           "Steps per gradient; 0 = a quarter of `episodes` episodes, at least 16."),
-    DS_INT("epochs", "10", 1, 1e6, "", "Passes of an update through its steps."),
+           "Steps per gradient; 0 = 1/64 of the steps of an update, at least 16."),
+    DS_INT("epochs", "0", 0, 1e6, "",
+           "Passes of an update through its steps; 0 = as many as have 128 minibatches, 1 to 10."),
     DS_REAL("lr", "1e-3", 0, 1, "", "Learning rate of Adam."),
     DS_BOOL("anneal", "true", "Let the learning rate fall linearly to 0 over the planned budget."),
     DS_REAL("adam_eps", "1e-5", 0, 1, "", "Added to the root of the second moment."),
@@ -457,7 +502,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("ppo", "0.4"),
+    OPT_DESC("ppo", "0.5"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = DS_OPT_IDS(DS_EXT_STEPS),
     .summary = "Proximal policy optimization (stepwise control)",

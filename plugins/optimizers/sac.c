@@ -301,7 +301,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("sac", "0.4"),
+    OPT_DESC("sac", "0.4.1"),
     .needs = DS_OPT_IDS(DS_EXT_STEPS),
     .summary = "Soft actor-critic (stepwise control)",
     .description =

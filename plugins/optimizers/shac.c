@@ -321,7 +321,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("shac", "0.3.2"),
+    OPT_DESC("shac", "0.3.3"),
     .flags = DS_OPT_USES_BUDGET,
     .needs = DS_OPT_IDS(DS_EXT_STEPS, DS_EXT_STEPS_GRADIENT),
     .summary = "Short-horizon actor-critic (stepwise control with gradients)",

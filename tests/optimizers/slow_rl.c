@@ -8,8 +8,9 @@
 #define GYM "env.variant=gym env.start=random"
 #define AS_GYM "opt.time=false opt.end=truncate opt.reward_scale=1 "
 #define TUNED_PPO                                                                                            \
-    AS_GYM "opt.envs=4 opt.n_steps=1024 opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.log_std=0 "      \
-           "opt.action_range=2 opt.normalise_obs=false opt.target_kl=0 opt.evaluate_every=512 "
+    AS_GYM                                                                                                   \
+    "opt.envs=4 opt.n_steps=1024 opt.minibatch=64 opt.epochs=10 opt.gamma=0.9 opt.anneal=false "             \
+    "opt.log_std=0 opt.action_range=2 opt.normalise_obs=false opt.target_kl=0 opt.evaluate_every=512 "
 
 static double starts[64];
 static size_t start_count;
@@ -92,12 +93,12 @@ static void test_ppo_sde(void **state)
 static void test_ppo_default(void **state)
 {
     need_starts();
-    double r =
-        final_return("ppo",
-                     AS_GYM "opt.envs=1 opt.n_steps=2048 opt.minibatch=64 opt.gamma=0.99 opt.lr=3e-4 "
-                            "opt.anneal=false opt.log_std=0 opt.action_range=2 opt.normalise_obs=false "
-                            "opt.target_kl=0 opt.evaluate_every=500",
-                     522, 0, 1);
+    double r = final_return(
+        "ppo",
+        AS_GYM "opt.envs=1 opt.n_steps=2048 opt.minibatch=64 opt.epochs=10 opt.gamma=0.99 opt.lr=3e-4 "
+               "opt.anneal=false opt.log_std=0 opt.action_range=2 opt.normalise_obs=false "
+               "opt.target_kl=0 opt.evaluate_every=500",
+        522, 0, 1);
     assert_true(r < -600);
 }
 

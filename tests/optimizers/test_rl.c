@@ -18,7 +18,8 @@ static void fill(size_t count, float *v, ds_random *r)
     }
 }
 
-static void test_tanh(void **state)
+/* In the mode that loop_limit() has set. */
+static void check_tanh(void)
 {
     enum { EACH = 4096, STEP = 149 };
     static float x[EACH], y_of[EACH];
@@ -40,6 +41,14 @@ static void test_tanh(void **state)
     assert_true(isnan(y[0]) && y[1] == 1.0f && y[2] == -1.0f && y[3] == 0.0f && signbit(y[3]));
     print_message("# error of tanh at most %.3g units in the last place\n", worst);
     assert_true(worst <= 2);
+}
+
+static void test_tanh(void **state)
+{
+    check_tanh();
+    loop_limit(2, 0);
+    check_tanh();
+    loop_limit(2, 1);
 }
 
 /* Loss sum c_i y_i of a network at w + h direction. */
@@ -577,14 +586,33 @@ static void test_ends(void **state)
     }
 }
 
+/* Minibatches and passes of ppo where they are automatic: of 5 and of 1 episodes with 200 steps. More lanes
+ * than episodes change nothing. */
+static void test_minibatches(void **state)
+{
+    static const char *const same[][2] = {
+        {"opt.episodes=5", "opt.episodes=5 opt.minibatch=17 opt.epochs=2"},
+        {"opt.episodes=5", "opt.episodes=5 opt.envs=64"},
+        {"opt.episodes=1", "opt.episodes=1 opt.minibatch=17 opt.epochs=10"},
+        {"opt.episodes=5 opt.minibatch=30", "opt.episodes=5 opt.minibatch=30 opt.epochs=4"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        double *x = actions("ppo", same[i][0], "", "env.variant=gym"),
+               *y = actions("ppo", same[i][1], "", "env.variant=gym");
+        assert_memory_equal(x, y, 12 * 200 * sizeof *x);
+        free(x);
+        free(y);
+    }
+}
+
 /* A short check that it learns at all; slow_rl compares recorded returns. */
 static void test_learning(void **state)
 {
     fake_rl f = {.env = "pendulum", .env_settings = GYM, .opt = "ppo", .budget = 300, .seed = 1};
     double first = 0, last = 0;
     f.opt_settings = "opt.time=false opt.end=truncate opt.reward_scale=1 opt.envs=4 opt.n_steps=1024 "
-                     "opt.minibatch=64 opt.gamma=0.9 opt.anneal=false opt.log_std=0 opt.action_range=2 "
-                     "opt.normalise_obs=false opt.target_kl=0 opt.sde=true";
+                     "opt.minibatch=64 opt.epochs=10 opt.gamma=0.9 opt.anneal=false opt.log_std=0 "
+                     "opt.action_range=2 opt.normalise_obs=false opt.target_kl=0 opt.sde=true";
     assert_true(fake_rl_run(&f));
     assert_sound(&f);
     for (int i = 0; i < 40; i++) {
@@ -598,4 +626,4 @@ static void test_learning(void **state)
 
 RUN_TESTS(test_tanh, test_network_gradients, test_orthogonal, test_advantages, test_ppo_start,
           test_ppo_gradient, test_squashed_density, test_sac_gradients, test_sac_temperature, test_buffer,
-          test_ppo_runs, test_sac_runs, test_ends, test_learning)
+          test_ppo_runs, test_sac_runs, test_ends, test_minibatches, test_learning)

@@ -23,6 +23,14 @@ typedef double wide __attribute__((vector_size(4 * LANES)));
 /* Macros, not functions: the instruction set decides how a vector is passed. */
 #define LOAD(from) (*(const vec *)(const void *)(from))
 #define STORE(to, value) (*(vec *)(void *)(to) = (value))
+/* All lanes; adding to zeros would be an operation more, for -0. */
+#if LANES == 16
+#define SPLAT(a) ((vec){a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a})
+#elif LANES == 8
+#define SPLAT(a) ((vec){a, a, a, a, a, a, a, a})
+#else
+#define SPLAT(a) ((vec){a, a, a, a})
+#endif
 #if LANES == 16 && defined(ISA_X86)
 #define FUSED(a, b, c) ((vec)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define FUSED_ONE(a, b, c) __builtin_fmaf(a, b, c)
@@ -81,7 +89,7 @@ INLINE void OF_LANES(product_tile)(int fused, size_t high, size_t tiles, const l
         }
 #pragma GCC unroll 4
         for (size_t r = 0; r < high; r++) {
-            const vec one = (vec){0.0f} + x[r * row_step];
+            const vec one = SPLAT(x[r * row_step]);
 #pragma GCC unroll 4
             for (size_t t = 0; t < tiles; t++) {
                 sum[r][t] = fused ? FUSED(one, at[t], sum[r][t]) : (vec)(sum[r][t] + one * at[t]);
@@ -137,7 +145,7 @@ INLINE void OF_LANES(product_rows)(int fused, size_t high, const loop_factors *p
     }
 }
 
-INLINE void OF_LANES(squash)(size_t count, const float *x, float *y);
+INLINE void OF_LANES(squash_of)(int fused, size_t count, const float *x, float *y);
 
 INLINE void OF_LANES(product_of)(int fused, const loop_factors *p, float *y)
 {
@@ -149,14 +157,14 @@ INLINE void OF_LANES(product_of)(int fused, const loop_factors *p, float *y)
         OF_LANES(product_rows)
         (fused, HIGH, p, p->x + r * p->row_step, p->of ? p->of + r * p->width : NULL, to);
         if (squash) {
-            OF_LANES(squash)(HIGH * p->width, to, to);
+            OF_LANES(squash_of)(fused, HIGH * p->width, to, to);
         }
     }
     for (; r < p->rows; r++) {
         float *to = y + r * p->width;
         OF_LANES(product_rows)(fused, 1, p, p->x + r * p->row_step, p->of ? p->of + r * p->width : NULL, to);
         if (squash) {
-            OF_LANES(squash)(p->width, to, to);
+            OF_LANES(squash_of)(fused, p->width, to, to);
         }
     }
 }
@@ -239,42 +247,53 @@ INLINE void OF_LANES(sums)(size_t rows, size_t width, const float *restrict d, f
 
 /* h / (h + 1) with 2 h = exp(2 |x|) - 1, and near 0, where the roundings of both would add up,
  * h - h (h / (h + 1)). |x| = n ln(2) / 2 + r, and (exp(2 r) - 1) / 2 = r + r^2 q(r) within 1e-10 of it.
- * NaN passes all steps. */
-INLINE void OF_LANES(tanh)(const float *from, float *to)
+ * ln(2) / 2 is a float within 1e-9. NaN passes all steps. */
+INLINE void OF_LANES(tanh)(int fused, const float *from, float *to)
 {
+#define SUM_OF(a, b, c) (fused ? FUSED(a, b, c) : (vec)((a) * (b) + (c)))
     const vec x = LOAD(from);
     const ivec bits = (ivec){0} + 0x7fffffff; /* all but the sign */
     vec a = (vec)((ivec)x & bits);
-    a = LEAST(a, (vec){0} + 10.0f);
-    const vec shifted = a * 2.88539008177792681f + 0x1.8p23f, n = shifted - 0x1.8p23f;
-    const vec r = (a - n * 0x1.62ep-2f) - n * 0x1.0bfbe8p-16f;
-    const vec q = ((((0.0127014550530986f * r + 0.0446101966795799f) * r + 0.133334220585443f) * r +
-                    0.333330882368611f) *
-                       r +
-                   0.666666655041918f) *
-                      r +
-                  1.0f;
-    const vec near = r + r * (r * q);                                  /* h of r */
+    a = LEAST(a, SPLAT(10.0f));
+    const vec shifted = SUM_OF(a, SPLAT(2.88539008177792681f), SPLAT(0x1.8p23f)), n = shifted - 0x1.8p23f;
+    const vec r = SUM_OF(n, SPLAT(-0x1.62e43p-2f), a);
+    vec q = SUM_OF(SPLAT(0.0127014550530986f), r, SPLAT(0.0446101966795799f));
+    q = SUM_OF(q, r, SPLAT(0.133334220585443f));
+    q = SUM_OF(q, r, SPLAT(0.333330882368611f));
+    q = SUM_OF(q, r, SPLAT(0.666666655041918f));
+    q = SUM_OF(q, r, SPLAT(1.0f));
+    const vec near = SUM_OF(r * r, q, r);                              /* h of r */
     const vec half_power = (vec)(((ivec)shifted << 23) + (126 << 23)); /* 2^n / 2 */
-    const vec h = (half_power + half_power) * near + (half_power - 0.5f);
+    const vec h = SUM_OF(half_power + half_power, near, half_power - 0.5f);
     const vec far = h / (h + 1.0f);
-    const vec size = PICK_BELOW(a, (vec){0} + 0.36f, h - h * far, far);
+    const vec size = PICK_BELOW(a, SPLAT(0.36f), SUM_OF(-h, far, h), far);
     STORE(to, (vec)(((ivec)size & bits) | ((ivec)x & ~bits)));
+#undef SUM_OF
 }
 
 /* No restrict: x may be y. */
-INLINE void OF_LANES(squash)(size_t count, const float *x, float *y)
+INLINE void OF_LANES(squash_of)(int fused, size_t count, const float *x, float *y)
 {
     size_t i = 0;
     for (; i + LANES <= count; i += LANES) {
-        OF_LANES(tanh)(x + i, y + i);
+        OF_LANES(tanh)(fused, x + i, y + i);
     }
     if (i < count) {
         float rest[LANES] = {0};
         memcpy(rest, x + i, (count - i) * sizeof *x);
-        OF_LANES(tanh)(rest, rest);
+        OF_LANES(tanh)(fused, rest, rest);
         memcpy(y + i, rest, (count - i) * sizeof *y);
     }
+}
+
+INLINE void OF_LANES(squash_apart)(size_t count, const float *x, float *y)
+{
+    OF_LANES(squash_of)(0, count, x, y);
+}
+
+INLINE void OF_LANES(squash_fused)(size_t count, const float *x, float *y)
+{
+    OF_LANES(squash_of)(1, count, x, y);
 }
 
 /* Parts are added by halves, the upper one to the lower one. */
@@ -311,6 +330,7 @@ INLINE void OF_LANES(squares)(size_t count, const float *restrict g, double *sum
 #undef FUSED_ONE
 #undef LOAD
 #undef STORE
+#undef SPLAT
 #undef PICK
 #undef LEAST
 #undef PICK_BELOW

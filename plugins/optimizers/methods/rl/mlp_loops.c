@@ -267,7 +267,19 @@ LANE_VARIANTS(sums, (size_t rows, size_t width, const float *d, float *sum), (ro
 
 VARIANTS(relu_slope, (size_t count, const float *y, float *d), (count, y, d))
 
-LANE_VARIANTS(squash, (size_t count, const float *x, float *y), (count, x, y))
+static void loop_squash_apart(size_t count, const float *x, float *y);
+static void loop_squash_fused(size_t count, const float *x, float *y);
+LANE_VARIANTS(squash_apart, (size_t count, const float *x, float *y), (count, x, y))
+LANE_VARIANTS(squash_fused, (size_t count, const float *x, float *y), (count, x, y))
+
+void loop_squash(size_t count, const float *x, float *y)
+{
+    if (is_fused) {
+        loop_squash_fused(count, x, y);
+    } else {
+        loop_squash_apart(count, x, y);
+    }
+}
 
 VARIANTS(adam,
          (size_t count, float scale, float b1, float b2, float rate, float root, float eps, const float *g,

@@ -4,9 +4,9 @@
  *
  * Each is compiled for several instruction sets; the widest that the processor has is taken. Elements are
  * independent of each other and a sum goes from its first term to its last, so that all of them give the same
- * bits, and a row of a batch the same for every number of rows. Only products use fused multiply-add, where
- * the processor has it and the mode is not the portable one (docs/portable.md). A matrix is stored row by
- * row.
+ * bits, and a row of a batch the same for every number of rows. Only products and tanh use fused
+ * multiply-add, where the processor has it and the mode is not the portable one (docs/portable.md). A matrix
+ * is stored row by row.
  */
 #ifndef DS_METHODS_MLP_LOOPS_H
 #define DS_METHODS_MLP_LOOPS_H
@@ -23,7 +23,7 @@ float *loop_memory(size_t count);
 enum { LOOP_LARGE = 256 * 256 };
 
 /* For tests: at most instruction set 0 baseline, 1 AVX2, 2 AVX-512 (the default) from now on, and whether
- * products are fused where the set can. Returns which set it is on this processor. */
+ * products and tanh are fused where the set can. Returns which set it is on this processor. */
 int loop_limit(int most, int fused);
 
 /* y = max(0, y + b) for each row, or y + b where relu = 0. */
