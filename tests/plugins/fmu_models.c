@@ -457,8 +457,10 @@ API int fmi3DoStep(void *c, double t, double h, bool a, bool *event, bool *ended
 API int fmi3DoStep(void *c, double t, double h, bool a, bool *event, bool *ended, bool *early, double *last)
 {
     (void)a;
-    *event = *ended = *early = false;
+    const int rc = do_step(c, h);
+    *event = *early = false;
+    *ended = faulty("END at 2 s") && t + h > 2 - 1e-9;
     *last = t + h;
-    return do_step(c, h);
+    return rc;
 }
 #endif

@@ -158,6 +158,7 @@ static int run_exchange(fmu *e, const double *x, int keep, double next_event, ui
             }
             rc = advance(e, &t, s + 1 == e->substeps ? e->time[*k + 1] : from + (double)(s + 1) * h, state,
                          &next_event, ended);
+            e->until = t;
         }
         rc = rc != 0 ? rc : get_outputs(e, *k + 1);
         if (e->kit.host->should_stop(e->kit.host)) {
@@ -181,6 +182,7 @@ static int run_steps(fmu *e, const double *x, uint64_t *k, int *ended)
         rc = set_inputs(e, x, *k);
         for (uint64_t s = 0; rc == 0 && !*ended && s < e->substeps; s++) {
             rc = fmi_do_step(&e->inst, from + (double)s * h, h, ended);
+            e->until = from + (double)(s + 1) * h;
         }
         rc = rc != 0 ? rc : get_outputs(e, *k + 1);
         if (e->kit.host->should_stop(e->kit.host)) {
@@ -205,7 +207,8 @@ uint32_t fmu_run(fmu *e, const double *x, int keep)
         e->bad_step = (int64_t)k;
         if (rc == 0) {
             snprintf(e->inst.last, sizeof e->inst.last,
-                     "the FMU ended the simulation after t = %g s: set stop", e->time[k]);
+                     "the FMU ended the simulation at t = %g s, the episode lasts until %g s: set stop=%g",
+                     e->until, e->time[e->points], e->until - e->time[0]);
         }
         return DS_EVAL_DIVERGED;
     }

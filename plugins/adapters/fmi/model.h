@@ -55,6 +55,7 @@ typedef struct fmu {
     double *y, *r;
     uint64_t events;
     int64_t bad_step;
+    double until; /* where the FMU is in time, after the last of its steps */
     /* work */
     double *path, *stage, *sign; /* states of all steps; of one step; of the event indicators */
     double *jacobian, *at;       /* fits x n by differences, and where; at[0] is NAN where there is none */

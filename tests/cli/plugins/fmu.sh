@@ -40,7 +40,7 @@ agrees fd 2 "events" --env ./BALL3.fmu --set env.stop=2 --x 9,0.8
 "$python" - <<'END' || exit 99
 import zipfile
 faults = {"CRASH in DoStep": "crash", "CRASH in Instantiate": "make", "CRASH in FreeInstance": "free", "HANG in Terminate": "hang",
-          "ERROR in DoStep": "refuse", "NAN output": "nan", "NULL": "null", "ZERO by parameters": "zero",
+          "ERROR in DoStep": "refuse", "END at 2 s": "end", "NAN output": "nan", "NULL": "null", "ZERO by parameters": "zero",
           "WRONG by a state": "state", "WRONG adjoint": "adjoint"}
 good = zipfile.ZipFile("MASSES3.fmu")
 for fault, name in faults.items():
@@ -205,6 +205,8 @@ line 4 "damaged" "an archive with a wrong byte" --env ./flipped.fmu
 line 5 "cannot be instantiated" "another token" --env ./token.fmu
 line 5 "died of signal\|crashed" "a crash in DoStep" --env ./crash.fmu --set env.interface=cosimulation
 line 5 "DoStep returned error" "a DoStep that fails" --env ./refuse.fmu --set env.interface=cosimulation
+line 5 "ended the simulation at t = 2 s, the episode lasts until 4 s: set stop=2" "an FMU that ends early" --env ./end.fmu --set env.interface=cosimulation
+status 0 "and with that stop runs" "$dshost" eval --env ./end.fmu --set env.interface=cosimulation --set env.stop=2
 line 4 "create() failed: .*killed by SIGABRT" "a crash in Instantiate" --env ./make.fmu
 line 5 "'spring force' is nan" "an output that is not a number" --env ./nan.fmu
 line 5 "cannot be instantiated" "no instance" --env ./null.fmu
