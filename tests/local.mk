@@ -270,6 +270,7 @@ slow_scripts = \
 	%D%/cli/methods/orders_slow.sh \
 	%D%/cli/methods/recordings_slow.sh \
 	%D%/cli/methods/robots_slow.sh \
+	%D%/cli/methods/sources_slow.sh \
 	%D%/cli/portable_slow.sh \
 	%D%/cli/install/install_slow.sh \
 	%D%/cli/tools/bench/bench_kill_slow.sh \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seam.c - is a gradient that disagrees with the quotient wrong, or does it jump at x? (finite_difference.h) */
+/* seam.c - is a gradient that disagrees with the quotient wrong, or does it jump at x (finite_difference.h)?
+ */
 #include "config.h"
 
 #include "difference/finite_difference.h"
@@ -95,8 +96,8 @@ static int is_at_bound(const ds_around *a, uint64_t i)
     return a->lower[i] < a->upper[i] && (a->x[i] <= a->lower[i] || a->x[i] >= a->upper[i]);
 }
 
-/* Component i of the gradient where x[i], which lies at a bound, is moved into the box by `size` of its width;
- * NaN where there is no gradient. */
+/* Component i of the gradient where x[i], which lies at a bound, is moved into the box by `size` of its
+ * width; NaN where there is no gradient. */
 static double component_inside(const ds_seam_test *b, uint64_t i, double size)
 {
     const ds_around *a = b->around;
@@ -139,9 +140,9 @@ static int wrong_at_bounds(const ds_seam_test *b, uint64_t i)
     return jumping > steady;
 }
 
-/* The loss has a kink at the very bound of variable i, and the gradient there is that of the side outside of
- * the box: one step inside it equals the quotient. A derivative of 0 is that of a clamp, and remains an error.
- */
+/* The loss has a kink at the very bound of variable i, and the gradient there is that of the side outside
+ * of the box: one step inside it equals the quotient. A derivative of 0 is that of a clamp, and remains an
+ * error. */
 static int kink_at_bound(const ds_seam_test *b, uint64_t i, double d, double off)
 {
     const double here = b->claim->grad[i];
