@@ -421,6 +421,28 @@ END
 [ "$(grep -c 'bodies left and right overlap: [0-9]* of their particles begin inside the other body' err)" -eq 1 ] &&
     [ "$(grep -c 'sound in material dough passes 1.17 cells' err)" -eq 1 ]
 result $? "each warning is printed once"
+cat > pour.ini << 'END'
+[material sand]
+law = sand
+friction_angle = variable 20..45
+[body heap]
+shape = box
+material = sand
+center = 0.5 0.4 0.5
+size = 0.1
+count = 500
+[actions]
+segments = 1
+steps = 5
+[loss near]
+term = center
+position = 0.7 0.05 0.5
+END
+"$dshost" scene pour.ini > out 2> err && grep -q 'pour.ini: at the start no variable changes the loss (the gradient is zero)' err
+result $? "sand that falls past the end of the episode has no gradient, and dshost scene says so"
+sed 's/^shape = box/&\nvelocity = variable 0..1 0 0/' pour.ini > pushed.ini
+"$dshost" scene pushed.ini > out 2> err && [ ! -s err ]
+result $? "with one variable that matters it does not"
 sed 's/^center = 0.6/center = 0.71/; s/^youngs.*/youngs_modulus = 3000/' overlap.ini > apart.ini
 "$dshost" scene apart.ini --set env.steps=1 --set env.segments=1 > out 2> err && [ ! -s err ]
 result $? "bodies side by side do not overlap"

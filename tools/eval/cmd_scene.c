@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/command.h"
@@ -26,6 +27,7 @@
  * whole if that promises to end within the time. */
 enum { FEW_STEPS = 4 };
 static const double patience_s = 5.0;
+static const double still = 1e-9; /* of the loss: a smaller change is rounding */
 
 typedef struct request {
     const char *picture, *camera;
@@ -41,6 +43,7 @@ typedef struct findings {
     ds_snapshot *scene;           /* its first frame is the start */
     double loss, plain_s, gradient_s, memory_bytes;
     int has_gradient, estimated, failed; /* failed: the episode at the start point, with `message` */
+    int flat;                            /* there the gradient is zero, but for rounding */
     char message[400];
 } findings;
 
@@ -128,10 +131,22 @@ static int is_parameter(const ds_env_facts *env, const char *name)
     return 0;
 }
 
+/* One evaluation. */
+typedef struct kept {
+    const ds_env_facts *env;
+    ds_answer answer;
+    double slope; /* the most that the gradient changes the loss by the whole range of a variable */
+} kept;
+
 static int keep(void *ctx, uint64_t i, const ds_answer *answer, const double *grad, const void *out)
 {
-    (void)i, (void)grad, (void)out;
-    *(ds_answer *)ctx = *answer;
+    kept *k = ctx;
+    (void)i, (void)out;
+    k->answer = *answer;
+    k->slope = 0.0;
+    for (uint64_t j = 0; grad != NULL && j < k->env->info.n; j++) {
+        k->slope = fmax(k->slope, fabs(grad[j]) * (k->env->upper[j] - k->env->lower[j]));
+    }
     return 0;
 }
 
@@ -160,19 +175,20 @@ static int fails(findings *f, const ds_answer *a)
 static int measure(findings *f, ds_pool *pool, int times, double share, ds_error *e)
 {
     const ds_env_facts *env = ds_pool_env_of(pool);
-    ds_answer plain = {0}, gradient = {0};
+    kept plain = {.env = env}, gradient = plain;
     int rc = 0;
     for (int k = 0; rc == 0 && !f->failed && k < times; k++) {
         rc = ds_pool_evaluate(pool, 1, env->x0, 0, 1, keep, &plain, e);
-        if (rc == 0 && !fails(f, &plain) && env->has_gradient) {
+        if (rc == 0 && !fails(f, &plain.answer) && env->has_gradient) {
             rc = ds_pool_evaluate(pool, 1, env->x0, DS_WANT_GRAD, 1, keep, &gradient, e);
         }
     }
-    f->loss = plain.loss;
-    f->plain_s = plain.wall_s / share;
-    f->gradient_s = gradient.wall_s / share;
+    f->loss = plain.answer.loss;
+    f->plain_s = plain.answer.wall_s / share;
+    f->gradient_s = gradient.answer.wall_s / share;
     f->has_gradient = env->has_gradient;
     f->estimated = share < 1.0;
+    f->flat = f->has_gradient && !f->estimated && gradient.slope < still * fabs(f->loss);
     return rc;
 }
 
@@ -458,6 +474,13 @@ static int command(int argc, char **argv, ds_error *e)
         rc = find_out(&f, &settings, &options, e);
     }
     rc = rc != 0 ? rc : draw(&f, &q, e);
+    if (rc == 0 && f.flat) {
+        ds_log(DS_LOG_WARNING, NULL,
+               "%s: at the start no variable changes the loss (the gradient is zero): let the episode last "
+               "until "
+               "they matter, or start nearer",
+               f.file);
+    }
     if (rc == 0) {
         rc = q.json ? print_json(&f, &q, e) : print_text(&f, &q, e);
     }
