@@ -203,10 +203,10 @@ static void collapse(double friction_angle, mpm_particle *out)
 }
 
 /* Degrees: a straight line through the heights of both flanks; the height of sand is twice its mean.
- * *reach: the distance from the middle within which nearly all of it is. */
-static double slope_of(const mpm_particle *particles, double *reach)
+ * *reach: the distance from the middle up to which it is 3 mm high; *top: its height there. */
+static double slope_of(const mpm_particle *particles, double *reach, double *top)
 {
-    double sum[BINS] = {0.0}, n[BINS] = {0.0}, top = 0.0, all[5] = {0.0};
+    double sum[BINS] = {0.0}, n[BINS] = {0.0}, all[5] = {0.0};
     const double width = 0.5 * tank[0] / BINS;
     for (int p = 0; p < COUNT; p++) {
         const double r = fabs(particles[p].x[0] - 0.5 * tank[0]);
@@ -214,16 +214,16 @@ static double slope_of(const mpm_particle *particles, double *reach)
         sum[bin] += 2.0 * particles[p].x[1];
         n[bin] += 1.0;
     }
-    *reach = 0.0;
+    *reach = *top = 0.0;
     for (int b = 0; b < BINS; b++) {
-        if (n[b] > 10.0) {
-            top = fmax(top, sum[b] / n[b]);
+        if (n[b] >= 5.0) {
+            *top = fmax(*top, sum[b] / n[b]);
             *reach = (b + 1) * width;
         }
     }
     for (int b = 0; b < BINS; b++) {
         const double h = n[b] > 0.0 ? sum[b] / n[b] : 0.0, x = (b + 0.5) * width;
-        if (h > 0.15 * top && h < 0.85 * top) {
+        if (h > 0.15 * *top && h < 0.85 * *top) {
             all[0] += 1.0;
             all[1] += x;
             all[2] += h;
@@ -236,23 +236,40 @@ static double slope_of(const mpm_particle *particles, double *reach)
            3.14159265358979323846;
 }
 
-/* A slope that falls settles somewhat below the angle of friction. Without friction sand is a liquid. */
+/* Columns of sand in a channel, with an angle of repose of about 30.5 degrees, the half width r and the height
+ * a r, end with the height r a^0.4 and the half width r + 1.2 a r, above a = 2.8 r + 1.9 a^(2/3) r (G. Lube
+ * et al., Phys. Rev. E 72, 041301, 2005): flatter than the angle of repose, because they arrive with speed.
+ * In the equations of thin layers, heights divided by the tangent of the angle do not depend on the angle, so
+ * columns of other angles are like these with another a. The measured lengths scatter by 10 %. With half the
+ * spacing the slopes are 10.3, 22.2 and 31.4 degrees: the deficit is not the grid's. The grid loses a front
+ * thinner than its spacing: the reach at 30 degrees is 0.34 m, and 0.39 m with half the spacing. */
+static void expect_collapse(double angle, double slope, double reach, double top)
+{
+    const double degree = 3.14159265358979323846 / 180.0, r = 0.12,
+                 ratio = tan(angle * degree) / tan(30.5 * degree), a = 0.25 / r / ratio,
+                 height = r * pow(a, 0.4) * ratio,
+                 width = r + r * (a < 2.8 ? 1.2 * a : 1.9 * pow(a, 2.0 / 3.0));
+    print_message(
+        "# friction %g degrees: slope %.1f, measured %.1f; height %.3f, %.3f m; reach %.2f, %.2f m\n", angle,
+        slope, atan(height / width) / degree, top, height, reach, width);
+    mpm_expect(tan(slope * degree), height / width, 0.2 * height / width, "slope at %g degrees", angle);
+    mpm_expect(top, height, 0.15 * height, "height at %g degrees", angle);
+    assert_true(reach < 1.1 * width);
+}
+
+/* Without friction sand is a liquid. */
 static void test_collapse(void **state)
 {
     static const double angles[] = {20.0, 30.0, 40.0};
     mpm_particle *particles = malloc(COUNT * sizeof *particles);
-    double reach, before = 0.0;
+    double reach, top;
     for (int k = 0; k < 3; k++) {
         collapse(angles[k], particles);
-        const double slope = slope_of(particles, &reach);
-        print_message("# friction %g degrees: slope %.1f degrees, reach %.2f m\n", angles[k], slope, reach);
-        assert_true(slope > angles[k] - 11.0 && slope < angles[k] + 2.0);
-        assert_true(slope > before + 5.0);
-        assert_true(reach < 0.5);
-        before = slope;
+        const double slope = slope_of(particles, &reach, &top);
+        expect_collapse(angles[k], slope, reach, top);
     }
     collapse(0.0, particles);
-    slope_of(particles, &reach);
+    slope_of(particles, &reach, &top);
     assert_true(reach > 0.59);
     free(particles);
 }
