@@ -129,7 +129,8 @@ check_PROGRAMS += \
 
 check_PROGRAMS += \
 	%D%/optimizers/methods/test_cma %D%/optimizers/methods/test_descent %D%/optimizers/methods/test_gp \
-	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_quad_model %D%/optimizers/methods/test_race \
+	%D%/optimizers/methods/test_mlp_loops %D%/optimizers/methods/test_products %D%/optimizers/methods/test_quad_model \
+	%D%/optimizers/methods/test_race \
 	%D%/optimizers/test_alphaorder %D%/optimizers/test_boleap %D%/optimizers/test_sampling %D%/optimizers/test_cmaes \
 	%D%/optimizers/test_gradients %D%/optimizers/test_lm %D%/optimizers/test_opt_kit %D%/optimizers/test_turbo
 if HAVE_NLOPT

@@ -41,6 +41,8 @@ noinst_LTLIBRARIES += %D%/methods/libbase.la %D%/methods/libcma.la %D%/methods/l
 	%D%/methods/bayes/gp.h \
 	%D%/methods/bayes/gp_kernel.c \
 	%D%/methods/bayes/gp_kernel.h \
+	%D%/methods/bayes/products.c \
+	%D%/methods/bayes/products.h \
 	%D%/methods/bayes/surrogate.c \
 	%D%/methods/bayes/surrogate.h \
 	%D%/methods/cma/cma2001.c \

@@ -6,6 +6,7 @@
 #include "methods/bayes/gp.h"
 
 #include "methods/base/blas.h"
+#include "methods/bayes/products.h"
 #include "methods/gradient/lbfgsb.h"
 
 #include <math.h>
@@ -264,8 +265,7 @@ static void gp_row_squares(size_t n, size_t d, const double *z, double *square)
 static void gp_kernel_matrix(const gp *g, size_t n, const double *z, const double *square, double jitter,
                              double *kernel, size_t ld, double *slope)
 {
-    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, (int)n, (int)g->d, -2.0, z, (int)g->d, 0.0, kernel,
-                (int)ld);
+    products_gram((int)n, (int)g->d, -2.0, z, (int)g->d, 0.0, kernel, (int)ld);
     for (size_t j = 0; j < n; j++) {
         double *column = kernel + j * ld;
         for (size_t i = 0; i < j; i++) {
@@ -335,14 +335,13 @@ static int inverse_factor(int n, double *a, int ld)
     if (!inverse_factor(h, a, ld)) {
         return 0;
     }
-    cblas_dtrmm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, h, m, 1.0, a, ld, a12, ld);
-    cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, m, h, -1.0, a12, ld, 1.0, a22, ld);
+    products_left_transposed(h, m, a, ld, a12, ld);
+    products_gram(m, h, -1.0, a12, ld, 1.0, a22, ld);
     if (!inverse_factor(m, a22, ld)) {
         return 0;
     }
-    cblas_dtrmm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, -1.0, a, ld, a12, ld);
-    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, h, m, 1.0, a22, ld, a12,
-                ld);
+    products_left_negative(h, m, a, ld, a12, ld);
+    products_right(h, m, 1.0, a22, ld, a12, ld);
     return 1;
 }
 
@@ -411,7 +410,7 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
     if (!factor_and_invert(g, n)) {
         return INFINITY;
     }
-    int order = (int)n, info;
+    int order = (int)n;
     double *a = w->weight, fit = 0.0, sum_a = 0.0, value = 0.5 * (double)n * LOG_2PI;
     for (size_t i = 0; i < n; i++) {
         a[i] = targets[i] - g->hyper.mean;
@@ -425,12 +424,11 @@ double gp_objective(gp *g, size_t n, const double *inputs, const double *targets
     }
     value += 0.5 * fit;
 
-    dlauum_("U", &order, w->kernel, &order, &info, 1); /* K^{-1} = T T^T */
+    products_square(order, w->kernel, order); /* K^{-1} = T T^T */
     double trace = weigh_slopes(n, w->kernel, w->slope, a, w->rho);
     /* z^T G z of a symmetric G without diagonal is twice z^T U z with its upper triangle U. */
     memcpy(w->gz, w->z, n * d * sizeof(double));
-    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)d, (int)n, 2.0,
-                w->kernel, (int)n, w->gz, (int)d);
+    products_right((int)d, order, 2.0, w->kernel, order, w->gz, (int)d);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < d; k++) {
             size_t ik = i * d + k;
