@@ -236,7 +236,7 @@ static double slope_of(const mpm_particle *particles, double *reach, double *top
            3.14159265358979323846;
 }
 
-/* Columns of sand in a channel, with an angle of repose of about 30.5 degrees, the half width r and the height
+/* Columns of sand in a channel, with an angle of repose near 30.5 degrees, the half width r and the height
  * a r, end with the height r a^0.4 and the half width r + 1.2 a r, above a = 2.8 r + 1.9 a^(2/3) r (G. Lube
  * et al., Phys. Rev. E 72, 041301, 2005): flatter than the angle of repose, because they arrive with speed.
  * In the equations of thin layers, heights divided by the tangent of the angle do not depend on the angle, so
