@@ -14,6 +14,7 @@ if [ "${1-}" = --small ]; then
     shift
 fi
 out=${1-results/descents$small}
+mkdir -p "$out" || exit 6
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- ball_wall momentum push10 push1000 friction
 
