@@ -62,7 +62,7 @@ static const struct {
      "residual", ""},
     {" realtosim ", "2", "3", "held_out", "0"},
     {" friction lqr planar_hand push push_far roomba spring_wall tennis smoke beam cloth_velocity jellyfish "
-     "soft_ball spring_cage pendulum_id pivot ball_wall_soft billiards soft ",
+     "soft_ball spring_cage pendulum_id pivot ball_wall_soft billiards soft hydro2d ",
      "1", "2", "residual", ""},
     {" ball2d cloth_throw gear walker ", "2", "3", "residual", ""},
     {" cartpole_gym pendulum realtosim ", "3", "4", "residual", ""},

@@ -3,6 +3,7 @@
  * pose: with a pressure field (hydroelastic contact), which is continuous, or at a point, which jumps; and
  * where a box comes to rest that falls, tips and slides with such contact. R. Elandt et al., IROS 2019. */
 #include "engines/kit/bundled.h"
+#include "engines/kit/state_net.h"
 #include "engines/physics/smoothing/box_field.h"
 #include "engines/physics/smoothing/plain.h"
 #include "engines/physics/smoothing/sliding_box.h"
@@ -51,6 +52,7 @@ static const ds_param *const params[] = {
             .flags = DS_PARAM_LOG),
     DS_REAL("damping", "1", 1e-6, 1e6, "s/m", "C: dissipation of Hunt and Crossley."),
     DS_REAL("slip", "0.05", 1e-6, 1e3, "m/s", "C: speed below which friction grows with the speed."),
+    DS_HYBRID_PARAMS,
     NULL};
 
 typedef struct hydro {
@@ -61,6 +63,7 @@ typedef struct hydro {
     double result[2], slope[2][2];              /* of the last evaluation; derivatives by each variable */
     sliding_box box;                            /* scene C */
     double goal[3], (*path)[SLIDING_STATE];     /* the states of its last episode */
+    state_net net;                              /* pushes the box before each step */
 } hydro;
 
 static void read_motion(hydro *e, ds_param_reader *in)
@@ -239,10 +242,11 @@ static double move_box(hydro *e, const double *x)
     const uint64_t steps = e->kit.steps;
     double loss = 0;
     e->box.mu = x[MU];
+    e->net.w = x + e->kit.n;
     e->path[0][SLIDING_X] = 0;
     memcpy(e->path[0] + SLIDING_Y, x, (SLIDING_STATE - 1) * sizeof *x); /* in the order of the variables */
     for (uint64_t t = 0; t < steps; t++) {
-        memcpy(e->path[t + 1], e->path[t], sizeof *e->path);
+        memcpy(e->path[t + 1], state_net_push(&e->net, e->path[t]), sizeof *e->path);
         sliding_step(&e->box, e->path[t + 1]);
     }
     for (int i = 0; i < 3; i++) {
@@ -251,15 +255,34 @@ static double move_box(hydro *e, const double *x)
     return loss;
 }
 
-static void move_back(const hydro *e, double *grad)
+/* One step back; bar: the derivatives by the state after it become those by the state before. */
+static void step_back(const hydro *e, const double *before, double *bar, double *mu_bar)
+{
+    const state_net *net = &e->net;
+    if (net->hybrid == NULL) {
+        sliding_back(&e->box, before, bar, mu_bar);
+        return;
+    }
+    double none = 0;
+    const double *x = before, *u = &none;
+    state_net_act(net, &x, &u);
+    memcpy(net->x_bar, bar, SLIDING_STATE * sizeof *bar);
+    sliding_back(&e->box, x, net->x_bar, mu_bar);
+    memset(bar, 0, SLIDING_STATE * sizeof *bar);
+    state_net_back(net, bar, &none);
+}
+
+static void move_back(hydro *e, double *grad)
 {
     double bar[SLIDING_STATE] = {0};
     grad[MU] = 0;
+    e->net.w_bar = grad + e->kit.n;
+    memset(e->net.w_bar, 0, e->kit.hybrid.variables * sizeof *grad);
     for (int i = 0; i < 3; i++) {
         bar[i] = 2 * (e->path[e->kit.steps][i] - e->goal[i]);
     }
     for (uint64_t t = e->kit.steps; t-- > 0;) {
-        sliding_back(&e->box, e->path[t], bar, &grad[MU]);
+        step_back(e, e->path[t], bar, &grad[MU]);
     }
     memcpy(grad, bar + SLIDING_Y, (SLIDING_STATE - 1) * sizeof *grad);
 }
@@ -286,7 +309,7 @@ static ds_status simulate_hydro(void *self, ds_eval *io)
 
 static ds_status adjoint_of_hydro(void *self, ds_eval *io)
 {
-    const hydro *e = self;
+    hydro *e = self;
     if (e->scene == MOTION) {
         move_back(e, io->grad);
         return DS_OK;
@@ -357,9 +380,30 @@ static void measure_hydro(void *self, uint64_t k, double *out)
     }
 }
 
+/* Only scene C has an equation of motion. */
+static uint64_t hooks_of_hydro(const void *self, ds_hook *out)
+{
+    return ((const hydro *)self)->scene != MOTION
+               ? 0
+               : state_net_hooks(out, SLIDING_STATE, 0, 2, "",
+                                 "x, height and tilt of the box, then their rates (m, rad, s).");
+}
+
+static ds_status allocate_hydro(void *self)
+{
+    static const uint32_t pushed[] = {SLIDING_VX, SLIDING_VY};
+    hydro *e = self;
+    e->net =
+        (state_net){.states = SLIDING_STATE, .forces = 2, .pushed = pushed, .kick = e->box.h / e->box.mass};
+    state_net_open(&e->net, &e->kit.memory, &e->kit.hybrid);
+    return DS_OK;
+}
+
 static const ds_env_table env = {.size = sizeof(hydro),
                                  .cure = "reduce parameter h or hardness",
                                  .read = read_hydro,
+                                 .hook_points = hooks_of_hydro,
+                                 .allocate = allocate_hydro,
                                  .range = range_of_pose,
                                  .variable = name_pose,
                                  .simulate = simulate_hydro,
@@ -370,7 +414,7 @@ static const ds_env_table env = {.size = sizeof(hydro),
                                  .measure = measure_hydro};
 
 static const ds_desc desc = {
-    BUNDLED_DESC("hydro2d", "1"),
+    BUNDLED_DESC("hydro2d", "2"),
     .flags = DS_ENV_GRADIENT,
     .summary = "Contact force and torque of a pose, or a falling box: a pressure field, or points.",
     .description =
