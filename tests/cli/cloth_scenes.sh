@@ -92,10 +92,12 @@ has "velocity.y" "their names"
 # Every constant of the slab and its pan is a variable beside the motion of the pan.
 sed 's/^mass.*/mass = variable 0.08..0.15/; s/^stiffness.*/stiffness = variable 50..120 log/; s/^damping.*/damping = variable 0.01..0.02/
     s/^drag.*/drag = variable 0.2..1/; s/^friction.*/friction = variable 0.1..0.5/; s/^gravity.*/gravity = variable 8..11/
-    s/^duration.*/duration = 0.1/; s/^segments.*/segments = 2/' "$scenes/flip.ini" > pan.ini
+    s/^duration.*/duration = 0.1/; s/^segments.*/segments = 2/; s/^flat.*/flat = variable 0.03..0.06/; s/^curve.*/curve = variable 10..20/
+    s/^\[loss\]/&\nproximity_weight = 100/' "$scenes/flip.ini" > pan.ini
 good "constants of a slab and its pan" eval --env cloth --set env.scene=pan.ini --x random:1 --gradient --fd
-has "gradient agrees with differences in 12 of 12 components" "exact derivatives"
+has "gradient agrees with differences in 14 of 14 components" "exact derivatives"
 has "stiffness [log10 N/m]" "their names"
+has "pan.curve [1/m]" "those of its profile"
 has "pan.friction" "with the section"
 
 # Springs touch spheres, boxes, capsules and meshes.

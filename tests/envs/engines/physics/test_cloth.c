@@ -290,7 +290,7 @@ static double probe(int pan, const double *p, const double w[6], double *bar)
             vb[i * n] = w[3 + i];
         }
         if (pan) {
-            touch_pan_adjoint(&pot, &pose, 5e-4, &m, x, u, xb, vb, &pose_bar, mu_bar);
+            touch_pan_adjoint(&pot, &pose, 5e-4, &m, x, u, xb, vb, &pose_bar, NULL, mu_bar);
         } else {
             touch_floor_adjoint(spring_widest(), &floor, 1e-2, n, x, u, xb, vb, mu_bar);
         }

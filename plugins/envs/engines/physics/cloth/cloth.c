@@ -115,7 +115,7 @@ static void contact_adjoint(cloth *c, uint64_t step, const double *x, const doub
     if (c->surface == CLOTH_PAN) {
         touch_pose pose, bar = {0, 0, 0, 0, 0, 0};
         c->driver->pose(c->self, step, &pose);
-        touch_pan_adjoint(&c->pan, &pose, c->h, &c->mesh, x, u, c->x_bar, c->v_bar, &bar,
+        touch_pan_adjoint(&c->pan, &pose, c->h, &c->mesh, x, u, c->x_bar, c->v_bar, &bar, c->pan_bar,
                           c->vertex_bar + c->mesh.stride);
         c->driver->pose_bar(c->self, step, &bar);
     } else {
@@ -270,6 +270,9 @@ ds_status cloth_adjoint(cloth *c)
     }
     for (size_t k = 0; k < c->solids && c->solid_bar; k++) {
         c->solid_bar[k] = (fem_obstacle_bar){0};
+    }
+    if (c->pan_bar) {
+        *c->pan_bar = (touch_pan_bar){0, 0};
     }
     c->drag_bar = c->gravity_bar = c->height_bar = 0;
     c->driver->state_bar(c->self, c->steps, c->x_bar);

@@ -52,6 +52,7 @@ typedef struct cloth {
     touch_pan pan;
     const fem_obstacle *solid; /* [solids], besides the floor */
     size_t solids;
+    touch_pan_bar *pan_bar;      /* a result: derivatives by the profile of the pan; NULL: not wanted */
     fem_obstacle_bar *solid_bar; /* [solids], a result: derivatives by the solids; NULL: not wanted */
     uint32_t *anchored;          /* vertices, `anchors` of them; room for all vertices */
     size_t anchors;

@@ -213,10 +213,11 @@ void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, cons
     }
 }
 
-/* Adds the derivatives by the offset (q_bar) and the pose, from those by normal, profile and depth. */
+/* Adds the derivatives by the offset (q_bar), the pose and the profile, from those by normal, height of the
+ * profile and depth. */
 static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, double sn, const double n_bar[3],
                              double rise_bar, double ly_bar, double norm_bar, double q_bar[3],
-                             touch_pose *pose_bar)
+                             touch_pose *pose_bar, touch_pan_bar *by)
 {
     const double l_bar[3] = {cs * n_bar[0] + sn * n_bar[1], -sn * n_bar[0] + cs * n_bar[1], n_bar[2]};
     double cs_bar = n_bar[0] * p->local[0] + n_bar[1] * p->local[1];
@@ -229,7 +230,12 @@ static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, dou
     double r_bar = p->slope * outward / (p->r * p->r);
     double lx_bar = -p->slope * mx_bar / p->r, lz_bar = -p->slope * mz_bar / p->r;
     if (p->r > pan->flat) {
-        r_bar += 2 * pan->curve * (slope_bar + (p->r - pan->flat) * rise_bar);
+        const double over = p->r - pan->flat, over_bar = 2 * pan->curve * (slope_bar + over * rise_bar);
+        r_bar += over_bar;
+        if (by != NULL) {
+            by->flat -= over_bar;
+            by->curve += 2 * over * slope_bar + over * over * rise_bar;
+        }
     }
     lx_bar += r_bar * p->lx / p->r;
     lz_bar += r_bar * p->lz / p->r;
@@ -245,7 +251,7 @@ static void geometry_adjoint(const touch_pan *pan, const push *p, double cs, dou
  * derivatives by the predicted position. depth_bar: further derivatives by the depth. */
 static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
                          double h, double depth_bar, double v_bar[3], double q_bar[3], touch_pose *pose_bar,
-                         double *mu_bar)
+                         touch_pan_bar *by, double *mu_bar)
 {
     double n_bar[3], vt_bar[3], change = p->wanted - p->vn;
     double wanted_bar = dot(v_bar, p->n), factor_bar = p->factor > 0 ? dot(v_bar, p->vt) : 0;
@@ -273,7 +279,7 @@ static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const pus
     wanted_bar = depth > 0 && gain * depth < drift_limit ? wanted_bar * gain : 0;
     wanted_bar += depth_bar / p->norm;
     geometry_adjoint(pan, p, cs, sn, n_bar, wanted_bar, -wanted_bar, -wanted_bar * depth / p->norm, q_bar,
-                     pose_bar);
+                     pose_bar, by);
     pose_bar->x -= q_bar[0];
     pose_bar->y -= q_bar[1];
     for (int i = 0; i < 3; i++) {
@@ -284,14 +290,14 @@ static void push_adjoint(const touch_pan *pan, const touch_pose *pose, const pus
 /* Reverse of a push with a share: u + share (after - u), with velocity u before it. */
 static void share_adjoint(const touch_pan *pan, const touch_pose *pose, const push *p, double cs, double sn,
                           double h, const double u[3], double v_bar[3], double q_bar[3], touch_pose *pose_bar,
-                          double *mu_bar)
+                          touch_pan_bar *by, double *mu_bar)
 {
     double whole[3], share_bar = 0;
     for (int j = 0; j < 3; j++) {
         share_bar += v_bar[j] * (pushed(p, j) - u[j]);
         whole[j] = p->share * v_bar[j];
     }
-    push_adjoint(pan, pose, p, cs, sn, h, p->density * share_bar, whole, q_bar, pose_bar, mu_bar);
+    push_adjoint(pan, pose, p, cs, sn, h, p->density * share_bar, whole, q_bar, pose_bar, by, mu_bar);
     for (int j = 0; j < 3; j++) {
         v_bar[j] = whole[j] + (1 - p->share) * v_bar[j];
     }
@@ -299,7 +305,7 @@ static void share_adjoint(const touch_pan *pan, const touch_pose *pose, const pu
 
 void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                        const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar,
-                       double *mu_bar)
+                       touch_pan_bar *by, double *mu_bar)
 {
     const size_t n = m->stride;
     const double cs = cos(pose->tilt), sn = sin(pose->tilt);
@@ -312,9 +318,9 @@ void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, c
         push p;
         if (m->present[i] && push_of(pan, pose, cs, sn, h, q, v, 1, &p)) {
             if (p.share < 1) {
-                share_adjoint(pan, pose, &p, cs, sn, h, v, bar, q_bar, pose_bar, mu_bar + i);
+                share_adjoint(pan, pose, &p, cs, sn, h, v, bar, q_bar, pose_bar, by, mu_bar + i);
             } else {
-                push_adjoint(pan, pose, &p, cs, sn, h, 0, bar, q_bar, pose_bar, mu_bar + i);
+                push_adjoint(pan, pose, &p, cs, sn, h, 0, bar, q_bar, pose_bar, by, mu_bar + i);
             }
         }
         for (size_t j = 0; j < 3; j++) {
@@ -330,7 +336,7 @@ void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, c
 typedef struct apart {
     double cs, sn, lx, ly, lz, r; /* local coordinates; distance from the axis */
     double over, beyond;          /* height above or (negative) below the pan; distance outside its rim */
-    double slope;                 /* of the profile */
+    double rim, slope;            /* distance from the flat part, and the slope there */
 } apart;
 
 static apart apart_of(const touch_pan *pan, const touch_pose *pose, const double q[3])
@@ -341,9 +347,10 @@ static apart apart_of(const touch_pan *pan, const touch_pose *pose, const double
     a.ly = -a.sn * ox + a.cs * oy;
     a.r = sqrt(a.lx * a.lx + a.lz * a.lz + tiny);
     a.beyond = fmax(a.r - pan->radius, 0);
-    const double rim = fmax(fmin(a.r, pan->radius) - pan->flat, 0), rise = pan->curve * rim * rim;
+    a.rim = fmax(fmin(a.r, pan->radius) - pan->flat, 0);
+    const double rise = pan->curve * a.rim * a.rim;
     a.over = a.ly > rise ? a.ly - rise : a.ly < rise - pan->thickness ? a.ly - rise + pan->thickness : 0;
-    a.slope = a.beyond > 0 ? 0 : 2 * pan->curve * rim;
+    a.slope = a.beyond > 0 ? 0 : 2 * pan->curve * a.rim;
     return a;
 }
 
@@ -354,7 +361,7 @@ double touch_pan_gap(const touch_pan *pan, const touch_pose *pose, const double 
 }
 
 void touch_pan_gap_adjoint(const touch_pan *pan, const touch_pose *pose, const double q[3], double bar,
-                           double q_bar[3], touch_pose *pose_bar)
+                           double q_bar[3], touch_pose *pose_bar, touch_pan_bar *by)
 {
     const apart a = apart_of(pan, pose, q);
     const double gap = hypot(a.beyond, a.over);
@@ -370,6 +377,10 @@ void touch_pan_gap_adjoint(const touch_pan *pan, const touch_pose *pose, const d
     pose_bar->x -= x_bar;
     pose_bar->y -= y_bar;
     pose_bar->tilt += lx_bar * a.ly - ly_bar * a.lx;
+    if (by != NULL) { /* over = ly - curve rim^2, with rim = min(r, radius) - flat */
+        by->flat += 2 * pan->curve * a.rim * ly_bar;
+        by->curve -= a.rim * a.rim * ly_bar;
+    }
 }
 
 /* ---- shape of the pan for drawing ---- */

@@ -38,6 +38,11 @@ typedef struct touch_pose {
     double x, y, tilt, vx, vy, omega;
 } touch_pose;
 
+/* Derivatives by the profile of a pan. */
+typedef struct touch_pan_bar {
+    double flat, curve;
+} touch_pan_bar;
+
 /* Computes positions and velocities after a step of h seconds from positions x and velocities u before
  * contact. `set`: SPRING_* of spring.h; all give the same bits. */
 void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride, const double *x,
@@ -48,20 +53,21 @@ void touch_floor_move(int set, const touch_floor *floor, double h, size_t stride
 void touch_floor_adjoint(int set, const touch_floor *floor, double h, size_t stride, const double *x,
                          const double *u, double *x_bar, double *v_bar, double *mu_bar);
 
-/* The same for a pan; adds the derivatives by the pose to *pose_bar. mu_bar[vertex] as for a floor. */
+/* The same for a pan; adds the derivatives by the pose to *pose_bar and by the profile to *by (NULL: not
+ * wanted). mu_bar[vertex] as for a floor. */
 void touch_pan_move(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                     const double *x, const double *u, double *x_new, double *v_new);
 void touch_pan_adjoint(const touch_pan *pan, const touch_pose *pose, double h, const cloth_mesh *m,
                        const double *x, const double *u, double *x_bar, double *v_bar, touch_pose *pose_bar,
-                       double *mu_bar);
+                       touch_pan_bar *by, double *mu_bar);
 
 /* Distance, m, of the point q from the pan; 0 inside. Next to the pan it is measured from the height of the
  * rim. */
 double touch_pan_gap(const touch_pan *pan, const touch_pose *pose, const double q[3]);
 
-/* Adds `bar` times its derivatives by the point and by the pose. */
+/* Adds `bar` times its derivatives by the point, by the pose and by the profile (NULL: not wanted). */
 void touch_pan_gap_adjoint(const touch_pan *pan, const touch_pose *pose, const double q[3], double bar,
-                           double q_bar[3], touch_pose *pose_bar);
+                           double q_bar[3], touch_pose *pose_bar, touch_pan_bar *by);
 
 /* ---- shape of the pan for drawing ---- */
 

@@ -144,7 +144,7 @@ static void proximity_bar(disc_env *e, uint64_t k, const double *x, double *x_ba
     for (uint64_t q = 0; outer > 0 && q < e->vertices; q++) {
         double at[3], at_bar[3] = {0, 0, 0};
         const double gap = gap_of(e, &pan, x, q, at), slope = proximity_slope(&e->near, &e->gaps, q, gap);
-        touch_pan_gap_adjoint(&e->c.pan, &pan, at, outer * slope, at_bar, &bar);
+        touch_pan_gap_adjoint(&e->c.pan, &pan, at, outer * slope, at_bar, &bar, e->c.pan_bar);
         for (size_t i = 0; i < 3; i++) {
             x_bar[i * n + e->vertex[q]] += at_bar[i];
         }

@@ -21,6 +21,7 @@ typedef struct disc_env {
     uint64_t per, every; /* `per` steps of the simulation make a segment, `every` an output step */
     double stiffness, stiffness_bar, damping, lower[3], upper[3];
     cloth_constants constants; /* the last variables */
+    touch_pan_bar pan_bar;     /* of the last adjoint, if the profile has variables */
     double way[DISC_ENV_SEGMENTS + 1][3],
         way_bar[DISC_ENV_SEGMENTS + 1][3]; /* x, y, tilt; the first is the start */
     uint32_t corner[4];

@@ -379,8 +379,22 @@ typedef struct disc_scene {
     opened scene;
 } disc_scene;
 
+/* A number of the profile of the pan. */
+static double read_profile(const constants_reader *r, disc_scene *e, const char *key, const char *unit,
+                           double high, double otherwise, double *at, const double *bar)
+{
+    const scene_section *pan = scene_next(r->o->file, NULL, "pan");
+    const scene_quantity q = scene_quantity_of(r->o->file, pan, key, 0, high, otherwise);
+    const constant_place place = place_of(at, bar, START);
+    if (q.variable) {
+        add_constant(r, pan, "pan", key, "", unit, &q, &place);
+        e->env.c.pan_bar = &e->env.pan_bar;
+    }
+    return q.variable && strcmp(key, "flat") == 0 ? q.upper : q.value;
+}
+
 /* Those of a slab and its pan. */
-static void read_disc_constants(disc_scene *e)
+static void read_disc_constants(disc_scene *e, touch_pan *shape)
 {
     cloth_constants *k = &e->env.constants;
     cloth *c = &e->env.c;
@@ -392,6 +406,8 @@ static void read_disc_constants(disc_scene *e)
     read_constant(&r, "cloth", "damping", "damping", place_of(&k->damping, &k->damping_bar, UPPER));
     read_constant(&r, "cloth", "drag", "drag", place_of(&c->drag, &c->drag_bar, UPPER));
     read_constant(&r, "pan", "friction", "mu", place_of(&c->pan.mu, &c->mu_bar, START));
+    shape->flat = read_profile(&r, e, "flat", "m", 10, 0.15, &c->pan.flat, &e->env.pan_bar.flat);
+    shape->curve = read_profile(&r, e, "curve", "1/m", 1e4, 16, &c->pan.curve, &e->env.pan_bar.curve);
     c->by_constants = k->count > 0;
 }
 
@@ -416,23 +432,23 @@ static void read_disc(void *self, ds_param_reader *in)
                                      {NULL, NULL, NULL}};
     disc_scene *e = self;
     opened *o = &e->scene;
-    open_keys(o, in, kinds, "gravity; stiffness, mass, damping and drag of [cloth]; friction of [pan]",
+    open_keys(o, in, kinds,
+              "gravity; stiffness, mass, damping and drag of [cloth]; friction, flat and curve of [pan]",
               disc_env_params, keys, &e->env.kit);
     if (in->status != DS_OK) {
         return;
     }
     const scene_section *slab = scene_next(o->file, NULL, "cloth"), *pan = scene_next(o->file, NULL, "pan");
-    read_disc_constants(e);
+    touch_pan shape = {.flat = 0};
+    read_disc_constants(e, &shape);
     if (!slab) {
         scene_fail(o->file, NULL, NULL, "section [cloth NAME] is missing");
     }
     scene_choice(o->file, slab, "shape", shapes, 0);
     const uint32_t cells = scene_whole(o->file, slab, "cells", 1, 40, 8);
     const double spacing = scene_number(o->file, slab, "spacing", 1e-4, 1, 0.01);
-    touch_pan shape = {.flat = scene_number(o->file, pan, "flat", 0, 10, 0.15),
-                       .radius = scene_number(o->file, pan, "radius", 1e-3, 10, 0.2),
-                       .curve = scene_number(o->file, pan, "curve", 0, 1e4, 16),
-                       .thickness = scene_number(o->file, pan, "thickness", 1e-4, 10, 0.03)};
+    shape.radius = scene_number(o->file, pan, "radius", 1e-3, 10, 0.2);
+    shape.thickness = scene_number(o->file, pan, "thickness", 1e-4, 10, 0.03);
     if (!(shape.flat < shape.radius)) {
         scene_fail(o->file, pan, "flat", "flat = %g must be below radius = %g", shape.flat, shape.radius);
     }
