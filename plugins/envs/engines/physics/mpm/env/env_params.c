@@ -32,8 +32,8 @@ const ds_param mpm_engine_param =
 
 const ds_param mpm_precision_param =
     ENUM_PARAM("precision", "f64", 0, precision_choices,
-               "Floating-point type of the simulation. f32 takes about two thirds of the time; losses then "
-               "agree to about 1e-6 and gradients to about 1e-3.");
+               "Floating-point type of the simulation. f32 takes a little more than half of the time; losses "
+               "then agree to about 1e-6 and gradients to about 1e-3.");
 
 const ds_param mpm_memory_param = ENUM_PARAM(
     "memory", "checkpoint", DS_PARAM_ADVANCED, memory_choices,

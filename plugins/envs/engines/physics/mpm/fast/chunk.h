@@ -32,8 +32,7 @@ typedef struct work {
     gathered own;
     affine other;
     real position_bar[CHUNK_ROOM][4];
-    /* invalid at the start of each block, because the grids change */
-    known_cell velocity_cell, bar_cell;
+    cells cells;
     real stress[3][CHUNK][4]; /* columns of the scaled stress */
     strain strains[GROUPS];
     sym squares[GROUPS];
@@ -142,14 +141,11 @@ CHUNK_STEP void scatter_chunk(const mpm_pass *p, mpm_block *block, const site *s
     }
 }
 
-INLINE void gather_derivatives(const mpm_pass *p, const void *grid, const site *s, int count,
-                               known_cell *known, const sink *to)
+INLINE void gather_derivatives_chunk(const mpm_pass *p, const void *grid, const site *s, int count,
+                                     cells *known, const sink *to)
 {
-    for (int i = 0; i < count;) {
-        int end = run_end(s, i, count);
-        gather_run_derivatives(&p->box, grid, s, i, end, known, to);
-        i = end;
-    }
+    cell_polynomials(&p->box, grid, s, known);
+    gather_derivatives(s, known, count, to);
     for (int k = 0; k < 4 && count < CHUNK; k++) {
         clear_rest(to->sums->part[k], count);
         for (int d = 0; to->all && d < 3; d++) {
@@ -163,19 +159,19 @@ INLINE void gather_derivatives(const mpm_pass *p, const void *grid, const site *
 
 /* Value, moments and their derivatives at the particles of a chunk. */
 CHUNK_STEP void gather_chunk_derivatives(const mpm_pass *p, const void *grid, const site *s, int count,
-                                         known_cell *known, gathered *out)
+                                         cells *known, gathered *out)
 {
-    gather_derivatives(p, grid, s, count, known, &(sink){.sums = &out->sums, .all = out});
+    gather_derivatives_chunk(p, grid, s, count, known, &(sink){.sums = &out->sums, .all = out});
 }
 
 /* Value, moments, and the derivative of the sum over the stencils of the grid field times the particles'
  * field. */
 CHUNK_STEP void gather_chunk_contracted(const mpm_pass *p, const void *grid, const site *s, int count,
-                                        known_cell *known, const affine *field, affine *sums,
+                                        cells *known, const affine *field, affine *sums,
                                         real (*position_bar)[4])
 {
-    gather_derivatives(p, grid, s, count, known,
-                       &(sink){.sums = sums, .field = field, .position_bar = position_bar});
+    gather_derivatives_chunk(p, grid, s, count, known,
+                             &(sink){.sums = sums, .field = field, .position_bar = position_bar});
 }
 
 INLINE vec move(const constants *by, vec x, vec v)

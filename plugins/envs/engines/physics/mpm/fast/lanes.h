@@ -224,6 +224,37 @@ INLINE vec load_quad(const real *from)
 #endif
 }
 
+/* A quad from each of QUADS places, `at` numbers after them. */
+INLINE vec load_quads(const real *const from[QUADS], ptrdiff_t at)
+{
+#if VL == 4
+    return load(from[0] + at);
+#elif MPM_REAL_BITS == 64 && VL == 8 && defined(__AVX512F__)
+    return (vec)_mm512_insertf64x4(_mm512_castpd256_pd512(*(const __m256d_u *)(from[0] + at)),
+                                   *(const __m256d_u *)(from[1] + at), 1);
+#elif MPM_REAL_BITS == 32 && VL == 8 && defined(__AVX__)
+    return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256(*(const __m128_u *)(from[0] + at)),
+                                     *(const __m128_u *)(from[1] + at), 1);
+#elif MPM_REAL_BITS == 32 && VL == 16 && defined(__AVX512F__)
+    __m256 low = _mm256_castps128_ps256(*(const __m128_u *)(from[0] + at)),
+           high = _mm256_castps128_ps256(*(const __m128_u *)(from[2] + at));
+    low = _mm256_insertf128_ps(low, *(const __m128_u *)(from[1] + at), 1);
+    high = _mm256_insertf128_ps(high, *(const __m128_u *)(from[3] + at), 1);
+    return (vec)_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+#else
+#error no quads
+#endif
+}
+
+/* Keeps the compiler from fusing a product with a sum. With 4 lanes it may: results depend on it. */
+INLINE vec rounded(vec a)
+{
+#if defined(MPM_FUSED) && VL > 4
+    __asm__("" : "+v"(a));
+#endif
+    return a;
+}
+
 INLINE vec quad_constant(real x, real y, real z, real w)
 {
 #if defined(HALVES)
@@ -235,13 +266,6 @@ INLINE vec quad_constant(real x, real y, real z, real w)
     }
     return r;
 #endif
-}
-
-/* Forces the compiler to read this from memory from now on. It would rather copy a quad to a whole vector in
- * registers, by shuffles, and keep the vectors in memory for want of registers. */
-INLINE void in_memory(void *at)
-{
-    __asm__ volatile("" : : "r"(at) : "memory");
 }
 
 /* Stores data that is not needed soon past the caches; `to` is aligned to whole vectors. */
@@ -356,12 +380,13 @@ INLINE half swapped(half a)
 #define PAIRS_HIGH(a, b) SHUFFLE(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
 #endif
 
-/* Quad k of a vector. */
-#if VL == 4
-#define QUAD_OF(a, k) (a)
-#else
-#define QUAD_OF(a, k) SHUFFLE(a, a, 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3)
+/* The low half of a and the high half of b; quad k of a vector. */
+#if VL == 8
+#define HALF_AND_HALF(a, b) SHUFFLE(a, b, 0, 1, 2, 3, 12, 13, 14, 15)
+#elif VL == 16
+#define HALF_AND_HALF(a, b) SHUFFLE(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31)
 #endif
+#define QUAD_OF(a, k) SHUFFLE(a, a, 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3)
 
 /* Components 0..2 of VL consecutive quads, one vector each. */
 INLINE void quads_to_lanes(const real *quads, vec out[3])

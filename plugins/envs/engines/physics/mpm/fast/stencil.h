@@ -28,7 +28,7 @@ typedef struct site {
     int32_t cell[CHUNK];   /* index of the lowest node in the box */
     /* only for spreading to the grid */
     real column[9][CHUNK]; /* weights wx_a wy_b of the nine node rows */
-    real z[CHUNK];         /* y[.][2] */
+    real level[3][CHUNK];  /* weights wz_c of the three nodes of a row */
 } site;
 
 /* An affine function of the offset to the particle, for each particle: value, and slopes along x, y, z; 4
@@ -77,7 +77,10 @@ INLINE void locate_chunk(const mpm_box *box, const real *x, site *s, reach *boun
             store(s->column[r] + i, w[0][r / 3] * w[1][r % 3]);
         }
         if (weights) {
-            store(s->z + i, y[2]);
+            vec low = y[2] - R(0.5), high = y[2] + R(0.5), square = rounded(y[2] * y[2]);
+            store(s->level[0] + i, R(0.5) * (low * low));
+            store(s->level[1] + i, R(0.75) - square);
+            store(s->level[2] + i, R(0.5) * (high * high));
         }
     }
 }
@@ -154,58 +157,115 @@ INLINE void gather_run(const mpm_box *box, const real *grid, const site *s, int 
     }
 }
 
+/* Weights along z of the nodes in vector j of a row, 0 beyond the third node. */
+INLINE vec row_weights(const site *s, int j, int p)
+{
+#if VL == 4
+    return all(s->level[j][p]);
+#elif VL == 8
+    return j ? all(s->level[2][p]) : (vec)HALF_AND_HALF(all(s->level[0][p]), all(s->level[1][p]));
+#else
+    (void)j;
+    const vec low = HALF_AND_HALF(all(s->level[0][p]), all(s->level[2][p])),
+              high = HALF_AND_HALF(all(s->level[1][p]), all(R(0)));
+    return SHUFFLE(low, high, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+#endif
+}
+
+/* Spreads to the nodes in vector j of all rows. */
+INLINE void scatter_rows(const mpm_box *box, real *corner, int j, const site *s, int i, int end,
+                         const affine *g)
+{
+    vec offset, sum[9];
+    for (int l = 0; l < VL; l++) {
+        offset[l] = R((j * VL + l) / 4 - 1);
+    }
+#pragma GCC unroll 9
+    for (int r = 0; r < 9; r++) {
+        sum[r] = all(R(0));
+    }
+    for (int p = i; p < end; p++) {
+        vec w = row_weights(s, j, p);
+        vec middle = w * (load_quad(g->part[3][p]) * offset + load_quad(g->part[0][p]));
+        vec sx = w * load_quad(g->part[1][p]), sy = w * load_quad(g->part[2][p]);
+#pragma GCC unroll 3
+        for (int a = 0; a < 3; a++) {
+            vec line = middle;
+            if (a == 0) {
+                line -= sx;
+            } else if (a == 2) {
+                line += sx;
+            }
+            sum[3 * a] += (line - sy) * all(s->column[3 * a][p]);
+            sum[3 * a + 1] += line * all(s->column[3 * a + 1][p]);
+            sum[3 * a + 2] += (line + sy) * all(s->column[3 * a + 2][p]);
+        }
+    }
+#pragma GCC unroll 9
+    for (int r = 0; r < 9; r++) {
+        ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
+        real *to = corner + 4 * row + j * VL;
+        store(to, load(to) + sum[r]);
+    }
+}
+
+#if VL == 8
+/* The weights of two columns of nodes, for half a vector each. */
+INLINE vec two_columns(const site *s, int first, int second, int p)
+{
+    return HALF_AND_HALF(all(s->column[first][p]), all(s->column[second][p]));
+}
+
+INLINE void add_halves(real *first, real *second, vec sum)
+{
+    *(loose_quad *)first += QUAD_OF(sum, 0);
+    *(loose_quad *)second += QUAD_OF(sum, 1);
+}
+
+/* Spreads to the third nodes of all rows, those of two rows in one vector: the sums are the same as in
+ * scatter_rows(), with half of the vectors. */
+INLINE void scatter_third(const mpm_box *box, real *corner, const site *s, int i, int end, const affine *g)
+{
+    const vec sign = HALF_AND_HALF(all(R(-1)), all(R(1)));
+    vec ends[3] = {all(R(0)), all(R(0)), all(R(0))}; /* b = 0 and 2 of each a */
+    vec sides = all(R(0)), middles = all(R(0));      /* b = 1 of a = 0 and 2, of a = 1 */
+    for (int p = i; p < end; p++) {
+        vec w = row_weights(s, 1, p);
+        vec middle = w * (load_quad(g->part[3][p]) + load_quad(g->part[0][p]));
+        vec sx = w * load_quad(g->part[1][p]), sy = (sign * w) * load_quad(g->part[2][p]);
+        vec first = middle - sx, last = middle + sx;
+        ends[0] += (first + sy) * two_columns(s, 0, 2, p);
+        ends[1] += (middle + sy) * two_columns(s, 3, 5, p);
+        ends[2] += (last + sy) * two_columns(s, 6, 8, p);
+        sides += HALF_AND_HALF(first, last) * two_columns(s, 1, 7, p);
+        middles += middle * all(s->column[4][p]);
+    }
+    const ptrdiff_t x = 4 * (ptrdiff_t)box->stride_x, y = 4 * (ptrdiff_t)box->stride_y;
+    corner += 8;
+#pragma GCC unroll 3
+    for (int a = 0; a < 3; a++) {
+        add_halves(corner + a * x, corner + a * x + 2 * y, ends[a]);
+    }
+    add_halves(corner + y, corner + 2 * x + y, sides);
+    *(loose_quad *)(corner + x + y) += QUAD_OF(middles, 0);
+}
+#endif
+
 /* grid += w g(o - fx) for the particles [i, end) of one cell: a row of nodes in the lanes, sums kept in
  * registers. `slab` starts at node `skip` of the box. */
 INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const site *s, int i, int end,
                         const affine *g)
 {
     real *corner = slab + 4 * (s->cell[i] - skip);
+#if VL == 8
+    scatter_rows(box, corner, 0, s, i, end, g);
+    scatter_third(box, corner, s, i, end, g);
+#else
 #pragma GCC unroll 3
     for (int j = 0; j < ROW; j++) {
-        vec offset, square, rest, at;
-        for (int l = 0; l < VL; l++) {
-            /* the weight along z of node k as square (z - at)^2 + rest; 0 beyond the third node */
-            int k = (j * VL + l) / 4;
-            offset[l] = R(k - 1);
-            at[l] = k == 0 ? R(0.5) : k == 2 ? R(-0.5) : R(0);
-            square[l] = k == 1 ? R(-1) : k < 3 ? R(0.5) : R(0);
-            rest[l] = k == 1 ? R(0.75) : R(0);
-        }
-        vec sum[9];
-#pragma GCC unroll 9
-        for (int r = 0; r < 9; r++) {
-            sum[r] = all(R(0));
-        }
-        for (int p = i; p < end; p++) {
-            vec z = all(s->z[p]) - at;
-            vec w = square * (z * z) + rest;
-            vec middle = w * (load_quad(g->part[3][p]) * offset + load_quad(g->part[0][p]));
-            vec sx = w * load_quad(g->part[1][p]), sy = w * load_quad(g->part[2][p]);
-#pragma GCC unroll 3
-            for (int a = 0; a < 3; a++) {
-                vec line = middle;
-                if (a == 0) {
-                    line -= sx;
-                } else if (a == 2) {
-                    line += sx;
-                }
-                sum[3 * a] += (line - sy) * all(s->column[3 * a][p]);
-                sum[3 * a + 1] += line * all(s->column[3 * a + 1][p]);
-                sum[3 * a + 2] += (line + sy) * all(s->column[3 * a + 2][p]);
-            }
-        }
-#pragma GCC unroll 9
-        for (int r = 0; r < 9; r++) {
-            ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
-            real *to = corner + 4 * row + j * VL;
-            if (VL == 8 && j == 1) {
-                /* the third node separately: half a vector never spans two cache lines */
-                *(loose_quad *)to += QUAD_OF(sum[r], 0);
-            } else {
-                store(to, load(to) + sum[r]);
-            }
-        }
+        scatter_rows(box, corner, j, s, i, end, g);
     }
+#endif
 }
 
 /* ---- gather with derivatives, for the adjoint ----
@@ -220,15 +280,14 @@ INLINE void scatter_run(const mpm_box *box, real *slab, ptrdiff_t skip, const si
  * So every sum that a gather and its derivative need follows from value, slope and curvature along each axis.
  */
 
-typedef struct coefficients {
-    real c[27][4] __attribute__((aligned(64))); /* power of yx, yy, yz; 4 components */
-} coefficients;
-
-/* The polynomial of the cell used last: a run of particles often continues in the next chunk. */
-typedef struct known_cell {
-    coefficients poly;
-    int32_t cell; /* -1: none */
-} known_cell;
+/* The cells of a chunk, in the order of their particles, and the polynomials in them: QUADS cells side by
+ * side. All are computed before they are used, so that QUADS particles of different cells can share a vector.
+ */
+typedef struct cells {
+    int32_t of[CHUNK];                                          /* number of the cell of each particle */
+    int32_t cell[CHUNK_ROOM];                                   /* of each number: cell as in site */
+    real c[CHUNK / QUADS][27][VL] __attribute__((aligned(64))); /* power of yx, yy, yz */
+} cells;
 
 /* The value is c0 + y d + e y^2/2 with c0 = g1 + e/8. If the bits need not equal those of other instruction
  * sets, it saves one operation per axis to use c0 = g1 and the weight y^2/2 + 1/8 for e. c1 stores 2 d, so
@@ -258,41 +317,61 @@ INLINE void axis_polynomial(vec *g0, vec *g1, vec *g2)
     *g2 = e;
 }
 
-INLINE void axis_polynomial_quad(quad *g0, quad *g1, quad *g2)
+/* Numbers the cells and returns how many; without branches, which could not be predicted. */
+INLINE int number_cells(const site *s, cells *to)
 {
-    quad e = (*g0 + *g2) - R(2) * *g1, d = *g2 - *g0;
-    *g0 = MIDDLE(*g1, e);
-    *g1 = d;
-    *g2 = e;
+    int n = 0;
+    to->cell[0] = s->cell[0];
+    to->of[0] = 0;
+    for (int i = 1; i < CHUNK; i++) {
+        n += s->cell[i] != s->cell[i - 1];
+        to->of[i] = n;
+        to->cell[n] = s->cell[i];
+    }
+    for (int i = 1; i < QUADS; i++) {
+        to->cell[n + i] = to->cell[n];
+    }
+    return n + 1;
 }
 
-INLINE void cell_polynomial(const mpm_box *box, const real *corner, coefficients *out)
+INLINE void cell_polynomials(const mpm_box *box, const real *grid, const site *s, cells *to)
 {
-    vec g[ROW][9];
+    const int n = number_cells(s, to);
+    for (int i = 0; i < n; i += QUADS) {
+        const real *corner[QUADS];
+        for (int q = 0; q < QUADS; q++) {
+            corner[q] = grid + 4 * (ptrdiff_t)to->cell[i + q];
+        }
+        vec g[9][3];
 #pragma GCC unroll 3
-    for (int j = 0; j < ROW; j++) {
+        for (int k = 0; k < 3; k++) {
+            vec h[9];
+#pragma GCC unroll 9
+            for (int r = 0; r < 9; r++) {
+                ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
+                h[r] = load_quads(corner, 4 * row + 4 * k);
+            }
+#pragma GCC unroll 3
+            for (int b = 0; b < 3; b++) {
+                axis_polynomial(&h[b], &h[3 + b], &h[6 + b]);
+            }
+#pragma GCC unroll 3
+            for (int a = 0; a < 3; a++) {
+                axis_polynomial(&h[3 * a], &h[3 * a + 1], &h[3 * a + 2]);
+            }
+#pragma GCC unroll 9
+            for (int r = 0; r < 9; r++) {
+                g[r][k] = h[r];
+            }
+        }
 #pragma GCC unroll 9
         for (int r = 0; r < 9; r++) {
-            ptrdiff_t row = r / 3 * (ptrdiff_t)box->stride_x + r % 3 * (ptrdiff_t)box->stride_y;
-            g[j][r] = load(corner + 4 * row + j * VL);
-        }
+            axis_polynomial(&g[r][0], &g[r][1], &g[r][2]);
 #pragma GCC unroll 3
-        for (int b = 0; b < 3; b++) {
-            axis_polynomial(&g[j][b], &g[j][3 + b], &g[j][6 + b]);
+            for (int k = 0; k < 3; k++) {
+                store(to->c[i / QUADS][3 * r + k], g[r][k]);
+            }
         }
-#pragma GCC unroll 3
-        for (int a = 0; a < 3; a++) {
-            axis_polynomial(&g[j][3 * a], &g[j][3 * a + 1], &g[j][3 * a + 2]);
-        }
-    }
-#pragma GCC unroll 9
-    for (int r = 0; r < 9; r++) {
-        quad g0 = QUAD_OF(g[0][r], 0), g1 = QUAD_OF(g[4 / VL][r], 4 % VL / 4),
-             g2 = QUAD_OF(g[8 / VL][r], 8 % VL / 4);
-        axis_polynomial_quad(&g0, &g1, &g2);
-        *(quad *)out->c[3 * r] = g0;
-        *(quad *)out->c[3 * r + 1] = g1;
-        *(quad *)out->c[3 * r + 2] = g2;
     }
 }
 
@@ -319,15 +398,15 @@ typedef struct plane_sums {
     vec vv, vs, vc, sv, ss, sc, cv, cs;
 } plane_sums;
 
-INLINE plane_sums sum_plane(const real *k, const place *y, const place *z)
+INLINE plane_sums sum_plane(const real *const cell[QUADS], int k, const place *y, const place *z)
 {
     plane_sums r;
     vec v[3], s[3], c[3];
 #pragma GCC unroll 3
     for (int b = 2; b >= 0; b--) {
-        vec c1 = load_quad(k + 12 * b + 4);
-        c[b] = load_quad(k + 12 * b + 8);
-        v[b] = VALUE(load_quad(k + 12 * b), c1, c[b], *z);
+        vec c1 = load_quads(cell, (k + 3 * b + 1) * VL);
+        c[b] = load_quads(cell, (k + 3 * b + 2) * VL);
+        v[b] = VALUE(load_quads(cell, (k + 3 * b) * VL), c1, c[b], *z);
         s[b] = SLOPE(c1, c[b], *z);
     }
     r.vv = VALUE(v[0], v[1], v[2], *y);
@@ -363,24 +442,21 @@ INLINE vec sum_of_components(const vec d[3])
 
 /* Uses each sum over x at once: there are not enough registers for all of them. For each axis in the order of
  * position_adjoint(). */
-INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const site *s, int i, int end,
-                                   known_cell *known, const sink *to)
+INLINE void gather_derivatives(const site *s, const cells *known, int count, const sink *to)
 {
-    coefficients *poly = &known->poly;
-    if (known->cell != s->cell[i]) {
-        known->cell = s->cell[i];
-        cell_polynomial(box, grid + 4 * (ptrdiff_t)s->cell[i], poly);
-    }
-    for (; i < end; i += QUADS) {
-        in_memory(poly);
+    for (int i = 0; i < count; i += QUADS) {
+        const real *cell[QUADS];
+        for (int q = 0; q < QUADS; q++) {
+            const int c = known->of[i + q];
+            cell[q] = known->c[c / QUADS][0] + c % QUADS * 4;
+        }
         vec d[3] = {all(R(0)), all(R(0)), all(R(0))};
         vec y = load(s->y[i]);
         const vec halved = R(0.5) * y, weight = CURVE_WEIGHT(y), twice = R(2) * y;
         const place at[3] = {{SPREAD(halved, 0), SPREAD(weight, 0), SPREAD(twice, 0)},
                              {SPREAD(halved, 1), SPREAD(weight, 1), SPREAD(twice, 1)},
                              {SPREAD(halved, 2), SPREAD(weight, 2), SPREAD(twice, 2)}};
-        const plane_sums two = sum_plane(poly->c[18], &at[1], &at[2]),
-                         one = sum_plane(poly->c[9], &at[1], &at[2]);
+        const plane_sums two = sum_plane(cell, 18, &at[1], &at[2]), one = sum_plane(cell, 9, &at[1], &at[2]);
         const vec quarter = R(0.25) - y * y;
         const vec curve = R(0.5) * y * quarter, own = R(3) * quarter;
         vec cx = SPREAD(curve, 0), cy = SPREAD(curve, 1), cz = SPREAD(curve, 2);
@@ -394,7 +470,7 @@ INLINE void gather_run_derivatives(const mpm_box *box, const real *grid, const s
         mixed = R(0.125) * SLOPE(one.sv, two.sv, at[0]);
         add_derivative(to, i, 2, 1, mixed + cx * two.sv, d);
         add_derivative(to, i, 0, 3, mixed + cz * SLOPE(one.cv, two.cv, at[0]), d);
-        const plane_sums none = sum_plane(poly->c[0], &at[1], &at[2]);
+        const plane_sums none = sum_plane(cell, 0, &at[1], &at[2]);
         store(to->sums->part[0][i], VALUE(none.vv, one.vv, two.vv, at[0]));
         slope = VALUE(none.vs, one.vs, two.vs, at[0]);
         vec curvature = VALUE(none.vc, one.vc, two.vc, at[0]);

@@ -168,7 +168,7 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
     if (!first) {
         fetch((const real *)p->x_before + 4 * (at + CHUNK), 4 * CHUNK);
         locate_to_spread(&p->box, (const real *)p->x_before + 4 * at, &w->before);
-        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->velocity_cell, &w->own);
+        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->cells, &w->own);
     }
     locate(&p->box, x, &w->now);
     const law_state state = law_again_chunk(p, w, columns, f_records);
@@ -180,8 +180,7 @@ static void adjoint_chunk(const mpm_pass *p, mpm_block *block, int start, int co
             store(w->field.part[k][i], field[k]);
         }
     }
-    gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->bar_cell, &w->field, &w->other,
-                            w->position_bar);
+    gather_chunk_contracted(p, p->node_bar, &w->now, count, &w->cells, &w->field, &w->other, w->position_bar);
     law_adjoint_chunk(p, w, &state, columns, f_records, f_bar, turned);
     if (p->law->bar) {
         inertia_adjoint(p, w, velocity, columns, count);
@@ -213,7 +212,6 @@ static void adjoint_block(const mpm_pass *pass, mpm_block *block, void *scratch,
 {
     work *w = scratch;
     set_constants(pass, &w->by);
-    w->velocity_cell.cell = w->bar_cell.cell = -1;
     for (int i = 0; i < (int)block->count; i += CHUNK) {
         adjoint_chunk(pass, block, i, chunk_count(block, i), w, first);
     }
@@ -235,14 +233,13 @@ static void gather_adjoint(const mpm_pass *p, mpm_block *block, void *scratch)
 {
     work *w = scratch;
     set_constants(p, &w->by);
-    w->velocity_cell.cell = -1;
     for (int start = 0; start < (int)block->count; start += CHUNK) {
         size_t at = block->first + (size_t)start;
         int count = chunk_count(block, start);
         const real *before = (const real *)p->x_before + 4 * at;
         real *x_bar = (real *)p->bar.x + 4 * at;
         locate_to_spread(&p->box, before, &w->before);
-        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->velocity_cell, &w->own);
+        gather_chunk_derivatives(p, p->velocity, &w->before, count, &w->cells, &w->own);
         for (int i = 0; i < CHUNK; i += QUADS) {
             vec h[4];
             h[0] = load((const real *)p->bar.v + 4 * (at + (size_t)i));
