@@ -253,7 +253,7 @@ quick_scripts = \
 	%D%/cli/tools/view/view_files.sh \
 	%D%/cli/tools/view/view_live.sh
 EXTRA_DIST += $(long_scripts) $(quick_scripts) $(wide_tests)
-EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/install/pip_lib.sh %D%/cli/docs_commands.awk \
+EXTRA_DIST += %D%/cli/plugins/faulty_plugins.py %D%/support/tap-wrap.sh %D%/support/lsan.supp %D%/cli/lib.sh %D%/cli/install/conda_channel.py %D%/cli/install/pip_lib.sh %D%/cli/docs_commands.awk \
 	%D%/cli/portable_cases.sh %D%/cli/tools/bench/bench_lib.sh %D%/cli/tools/view/view_readers.py \
 	%D%/abi/env_grow.c %D%/abi/opt_grow.c %D%/abi/plugin_v0_1.c %D%/abi/plugin_v0_1.h %D%/abi/plugin_v0_2.c \
 	%D%/abi/plugin_v0_2.h \

@@ -27,8 +27,8 @@ here=$tmp/a\ b/ds
 
 # The recipe for conda shares it out among its packages: each file belongs to one.
 if [ -d plain/ds/lib/diffsim ]; then
-	awk '/^    files:/ { inside = 1; next } inside && /^      - / { print $2; next } { inside = 0 }' \
-		"$DS_TOP_SRC/packaging/conda/meta.yaml" >shares
+	awk '/^      files:/ { inside = 1; next } inside && /^        - / { gsub(/"/, ""); print $2; next } { inside = 0 }' \
+		"$DS_TOP_SRC/packaging/conda/recipe.yaml" >shares
 	(cd plain/ds && find . ! -type d ! -name '*.la' | sed 's,^[.]/,,') |
 		while read -r file; do
 			in=0
