@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every block of docs/python.md runs, in the order of the page, and both notebooks of NOTEBOOKS run cell by cell as .ipynb files."""
+"""Every block of docs/python.md runs, in the order of the page, and that of docs/bridges.md on Stable-Baselines3; two notebooks
+run cell by cell as .ipynb files."""
 
 import importlib.util
 import json
@@ -61,6 +62,22 @@ class Docs(Case):
                     exec(compile(code, "docs/python.md", "exec"), known)
         finally:
             os.chdir(here)
+
+    def test_baselines(self):
+        """the block of docs/bridges.md on Stable-Baselines3 runs, and learns"""
+        if not importlib.util.find_spec("stable_baselines3"):
+            self.skipTest("there is no Stable-Baselines3")
+        file = os.path.join(SOURCE, "docs", "bridges.md")
+        if not os.path.exists(file):
+            self.skipTest("docs/bridges.md is not here")
+        with open(file, encoding="utf-8") as f:
+            code = next(b for b in re.findall(r"```python\n(.*?)```", f.read(), re.S) if "stable_baselines3" in b)
+        self.assertLessEqual(len(code.splitlines()), 12)
+        known = {"__name__": "__main__"}
+        exec(compile(code, "docs/bridges.md", "exec"), known)
+        last = known["info"][0]
+        self.assertGreater(last["episode"]["r"], 100)  # random actions: 20
+        self.assertEqual(last["x"].shape, (500,))
 
     def test_notebooks(self):
         """two notebooks run in a kernel"""

@@ -46,9 +46,10 @@ class Searches(Case):
         os.environ.setdefault("DIFFSIM_PYTHON", sys.executable)
 
     def checked(self, *arguments):
-        """What `dshost check` prints, which must pass."""
+        """What `dshost check` prints, which must pass; each start imports MuJoCo, which takes long on a busy machine."""
         said = subprocess.run(
-            [_library.program(), "check", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [_library.program(), "check", "--timeout-s", "300", *arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
         self.assertEqual(said.returncode, 0, said.stdout)
         return said.stdout
