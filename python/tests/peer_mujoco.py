@@ -49,7 +49,7 @@ class Searches(Case):
         """What `dshost check` prints, which must pass; each start imports MuJoCo, which takes long on a busy machine."""
         said = subprocess.run(
             [_library.program(), "check", "--timeout-s", "300", *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            cwd=self.room, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
         self.assertEqual(said.returncode, 0, said.stdout)
         return said.stdout
