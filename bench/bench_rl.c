@@ -99,7 +99,7 @@ static void bench_ppo(void)
                  .opt = "ppo",
                  .opt_settings =
                      "opt.time=false opt.end=truncate opt.reward_scale=1 opt.envs=4 opt.n_steps=1024 "
-                     "opt.minibatch=64 opt.epochs=10 opt.gamma=0.9 opt.anneal=false "
+                     "opt.minibatch=64 opt.epochs=10 opt.lr=1e-3 opt.gamma=0.9 opt.anneal=false "
                      "opt.normalise_obs=false opt.target_kl=0",
                  .budget = 200};
     const double start = bench_cpu_s();

@@ -169,16 +169,19 @@ static int succeeded(const call *c, uint64_t k, const char *function, ds_episode
 {
     const uint32_t outcome = c->outcome[k];
     char text[100];
+    if (outcome == DS_EVAL_OK) {
+        return 1;
+    }
     snprintf(text, sizeof text, "%s set an outcome %s", function,
              outcome >= DS_EVAL_OUTCOMES ? "unknown to this host" : "that it must not set");
     if (outcome >= DS_EVAL_OUTCOMES) {
         fail(s, DS_EVAL_ERROR, text);
     } else if (outcome == DS_EVAL_BAD_GRAD || outcome > DS_EVAL_INFEASIBLE) {
         fail(s, DS_EVAL_INVALID, text);
-    } else if (outcome != DS_EVAL_OK) {
+    } else {
         fail(s, outcome, message_of(c));
     }
-    return outcome == DS_EVAL_OK;
+    return 0;
 }
 
 /* Begins episodes in one instance. */

@@ -6,8 +6,9 @@
  *     for update = 1, 2, ...
  *         for env = 1 ... envs: run pi for some steps
  *         estimate advantages A and returns R (GAE)
- *         for epoch = 1 ... epochs, for each minibatch of the shuffled steps, by Adam:
- *             minimise -min(ratio A, clip(ratio, 1 - eps, 1 + eps) A) + c_v (V - R)^2 - c_e entropy
+ *         for epoch = 1 ... epochs, the last one perhaps in part,
+ *             for each minibatch of the shuffled steps, by Adam:
+ *                 minimise -min(ratio A, clip(ratio, 1 - eps, 1 + eps) A) + c_v (V - R)^2 - c_e entropy
  *
  * Actions are drawn in [-1, 1]^m and clipped to it before the step; the networks are those of
  * rl/actor_critic.h. Source: J. Schulman et al., arXiv:1707.06347, Algorithm 1. */
@@ -25,10 +26,10 @@ static const double obs_limit = 10.0; /* limit of normalised observations and re
 static const double kl_tolerance =
     1.5; /* an update ends when the divergence exceeds target_kl by this factor */
 
-/* Minibatches of an epoch, fewer where these would have less than LEAST_STEPS steps; and of an update, as
- * long as that takes no more than MOST_EPOCHS. More passes with larger minibatches learn no better for the
+/* Minibatches of a pass through all steps, fewer where these would have less than LEAST_STEPS steps; and of
+ * an update, which are 1 to MOST_EPOCHS passes. More passes with larger minibatches learn no better for the
  * same number of episodes, and cost more. */
-enum { EPOCH_BATCHES = 64, UPDATE_BATCHES = 128, LEAST_STEPS = 16, MOST_EPOCHS = 10 };
+enum { EPOCH_BATCHES = 96, UPDATE_BATCHES = 128, LEAST_STEPS = 16, MOST_EPOCHS = 10 };
 
 typedef struct ppo {
     ds_opt_kit kit;
@@ -239,46 +240,48 @@ static double learning_rate(const ppo *p)
     return p->lr * fmax(1.0 - (double)p->update / updates, 1.0 / updates);
 }
 
-static size_t at_least_one(size_t count, size_t most)
+static size_t within(size_t least, size_t count, size_t most)
 {
-    return count < 1 ? 1 : (count > most ? most : count);
+    return count < least ? least : (count > most ? most : count);
 }
 
 /* Steps of a minibatch where an update has `used` steps. */
 static size_t minibatch_of(const ppo *p, size_t used)
 {
-    const size_t batches = at_least_one(used / LEAST_STEPS, EPOCH_BATCHES);
+    const size_t batches = within(1, used / LEAST_STEPS, EPOCH_BATCHES);
     return p->minibatch > 0 ? (size_t)p->minibatch : (used + batches - 1) / batches;
 }
 
-/* Passes of an update through `used` steps in minibatches of `size`. */
-static size_t epochs_of(const ppo *p, size_t used, size_t size)
+/* Minibatches of an update with `batches` of them in a pass. */
+static size_t update_of(const ppo *p, size_t batches)
 {
-    const size_t batches = at_least_one((used + size - 1) / size, SIZE_MAX);
-    return p->epochs > 0 ? (size_t)p->epochs
-                         : at_least_one((UPDATE_BATCHES + batches / 2) / batches, MOST_EPOCHS);
+    return p->epochs > 0 ? (size_t)p->epochs * batches
+                         : within(batches, UPDATE_BATCHES, MOST_EPOCHS * batches);
 }
 
-/* The epochs of one update. */
+/* The minibatches of one update. */
 static void improve(ppo *p)
 {
     const double lr = learning_rate(p);
-    const size_t size = minibatch_of(p, p->rollout.used), epochs = epochs_of(p, p->rollout.used, size);
+    const size_t used = p->rollout.used, size = minibatch_of(p, used),
+                 batches = used > 0 ? (used + size - 1) / size : 0, count = update_of(p, batches);
     ds_random random = ds_random_open(p->kit.host->seed, "shuffle", p->update);
-    for (size_t epoch = 0; epoch < epochs && !p->kit.host->should_stop(p->kit.host); epoch++) {
-        rollout_shuffle(&p->rollout, &random);
-        for (size_t at = 0; at < p->rollout.used; at += size) {
-            ppo_minibatch b = rollout_take(&p->rollout, at, size);
-            ppo_terms t = ppo_loss(&p->ac, &p->loss, &b);
-            p->terms = t;
-            if (p->target_kl > 0.0 && !(t.kl <= kl_tolerance * p->target_kl)) {
+    for (size_t i = 0; i < count; i++) {
+        if (i % batches == 0) {
+            if (p->kit.host->should_stop(p->kit.host)) {
                 return;
             }
-            double norm = float_length(p->ac.count, p->ac.g);
-            double scale = p->grad_norm > 0.0 && norm > p->grad_norm ? p->grad_norm / norm : 1.0;
-            if (isfinite(norm)) {
-                float_adam_step(&p->adam, lr, scale, p->ac.g, p->ac.w);
-            }
+            rollout_shuffle(&p->rollout, &random);
+        }
+        ppo_minibatch b = rollout_take(&p->rollout, i % batches * size, size);
+        p->terms = ppo_loss(&p->ac, &p->loss, &b);
+        if (p->target_kl > 0.0 && !(p->terms.kl <= kl_tolerance * p->target_kl)) {
+            return;
+        }
+        double norm = float_length(p->ac.count, p->ac.g);
+        double scale = p->grad_norm > 0.0 && norm > p->grad_norm ? p->grad_norm / norm : 1.0;
+        if (isfinite(norm)) {
+            float_adam_step(&p->adam, lr, scale, p->ac.g, p->ac.w);
         }
     }
 }
@@ -469,10 +472,10 @@ static const ds_param *const params[] = {
     DS_INT("envs", "0", 0, 1e4, "",
            "Episodes open at the same time, which --jobs can share; 0 = `episodes`, or 1 with n_steps."),
     DS_INT("minibatch", "0", 0, 1e9, "",
-           "Steps per gradient; 0 = 1/64 of the steps of an update, at least 16."),
+           "Steps per gradient; 0 = 1/96 of the steps of an update, at least 16."),
     DS_INT("epochs", "0", 0, 1e6, "",
-           "Passes of an update through its steps; 0 = as many as have 128 minibatches, 1 to 10."),
-    DS_REAL("lr", "1e-3", 0, 1, "", "Learning rate of Adam."),
+           "Passes of an update through its steps; 0 = until it had 128 minibatches, 1 to 10."),
+    DS_REAL("lr", "1.5e-3", 0, 1, "", "Learning rate of Adam."),
     DS_BOOL("anneal", "true", "Let the learning rate fall linearly to 0 over the planned budget."),
     DS_REAL("adam_eps", "1e-5", 0, 1, "", "Added to the root of the second moment."),
     RL_PARAMS("true", "tanh"),

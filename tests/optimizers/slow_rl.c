@@ -9,7 +9,7 @@
 #define AS_GYM "opt.time=false opt.end=truncate opt.reward_scale=1 "
 #define TUNED_PPO                                                                                            \
     AS_GYM                                                                                                   \
-    "opt.envs=4 opt.n_steps=1024 opt.minibatch=64 opt.epochs=10 opt.gamma=0.9 opt.anneal=false "             \
+    "opt.envs=4 opt.n_steps=1024 opt.minibatch=64 opt.epochs=10 opt.lr=1e-3 opt.gamma=0.9 opt.anneal=false " \
     "opt.log_std=0 opt.action_range=2 opt.normalise_obs=false opt.target_kl=0 opt.evaluate_every=512 "
 
 static double starts[64];
@@ -110,10 +110,10 @@ static void test_ppo_cartpole(void **state)
         fake_rl f = {.env = "cartpole_gym",
                      .env_settings = "env.start=random",
                      .opt = "ppo",
-                     .opt_settings =
-                         AS_GYM "opt.envs=8 opt.n_steps=32 opt.minibatch=256 opt.epochs=20 opt.lambda=0.8 "
-                                "opt.gamma=0.98 opt.anneal=false opt.log_std=0 opt.normalise_obs=false "
-                                "opt.target_kl=0 opt.evaluate_every=50",
+                     .opt_settings = AS_GYM
+                     "opt.envs=8 opt.n_steps=32 opt.minibatch=256 opt.epochs=20 opt.lr=1e-3 opt.lambda=0.8 "
+                     "opt.gamma=0.98 opt.anneal=false opt.log_std=0 opt.normalise_obs=false "
+                     "opt.target_kl=0 opt.evaluate_every=50",
                      .budget = 600,
                      .seed = seed};
         uint64_t steps = 0, in_trial = 0;
