@@ -93,8 +93,6 @@ static void restrict_schema(sqlite3 *db)
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     sqlite3_exec(db, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
-    /* Rows are written and read in order: of a larger cache, nearly all pages would be used once. */
-    sqlite3_exec(db, "PRAGMA cache_size=-512", NULL, NULL, NULL);
 }
 
 static int connect_file(const char *path, const char *vfs, int flags, ds_store **out, ds_error *e)
@@ -190,6 +188,9 @@ static int prepare_writing(ds_store *s, int *again, ds_error *e)
     }
     /* With a write-ahead log NORMAL survives a killed process; a power cut may lose the last groups. */
     int rc = ds_store_execute(s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", "preparing", e);
+    /* Rows are written in order: of a larger cache, nearly all pages would be used once. Only here, since this
+     * reads the schema, before which a connection must say whether it is alone. */
+    rc = rc != 0 ? rc : ds_store_execute(s, "PRAGMA cache_size=-512", "preparing", e);
     if (rc == 0) {
         sqlite3_wal_hook(s->db, note_log, s);
     }
