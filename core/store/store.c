@@ -188,8 +188,8 @@ static int prepare_writing(ds_store *s, int *again, ds_error *e)
     }
     /* With a write-ahead log NORMAL survives a killed process; a power cut may lose the last groups. */
     int rc = ds_store_execute(s, "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0", "preparing", e);
-    /* Rows are written in order: of a larger cache, nearly all pages would be used once. Only here, since this
-     * reads the schema, before which a connection must say whether it is alone. */
+    /* Rows are written in order: of a larger cache, nearly all pages would be used once. It reads the
+     * schema, so it comes after a connection has said whether it is alone. */
     rc = rc != 0 ? rc : ds_store_execute(s, "PRAGMA cache_size=-512", "preparing", e);
     if (rc == 0) {
         sqlite3_wal_hook(s->db, note_log, s);
