@@ -115,6 +115,7 @@ check_PROGRAMS += \
 	%D%/envs/engines/physics/fem/test_contact %D%/envs/engines/physics/fem/test_fem_mesh %D%/envs/engines/rendering/observation/test_frames \
 	%D%/envs/engines/physics/mpm/test_mpm_bad %D%/envs/engines/physics/mpm/test_mpm_golden \
 	%D%/envs/engines/physics/mpm/test_mpm_parts %D%/envs/engines/physics/mpm/test_mpm_sand \
+	%D%/envs/engines/physics/mpm/test_mpm_sizes \
 	%D%/envs/engines/physics/mpm/test_mpm_step %D%/envs/engines/neural/test_hook_points %D%/envs/engines/neural/test_networks \
 	%D%/envs/engines/rendering/render/test_dibr %D%/envs/engines/rendering/render/test_render \
 	%D%/envs/engines/rendering/render/test_softras %D%/envs/engines/physics/test_chain %D%/envs/engines/physics/test_cloth \

@@ -130,6 +130,8 @@ env_engine_libs += %D%/engines/physics/cloth/libspringsscene.la
 	%D%/engines/physics/mpm/env/episode.h \
 	%D%/engines/physics/mpm/env/ladle.c \
 	%D%/engines/physics/mpm/env/ladle.h \
+	%D%/engines/physics/mpm/env/sizes.c \
+	%D%/engines/physics/mpm/env/sizes.h \
 	%D%/engines/physics/mpm/env/stepwise.c \
 	%D%/engines/physics/mpm/env/stepwise.h \
 	%D%/engines/physics/mpm/env/terms.c \

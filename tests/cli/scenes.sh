@@ -71,6 +71,12 @@ wrong "$(line ^count)" "count cannot be a variable: give a number (variables can
 wrong "$(line ^lower)" "lower cannot be a variable: give a number (variables can be: gravity, ground_friction" 's/^lower.*/lower = variable 1..2/'
 wrong "$(line ^ground)" "must stay above 0 and below 10" 's/^ground_friction.*/ground_friction = variable 1..20/'
 wrong "$(line ^center)" "the body reaches from 0.35 to 1.05 along x" 's/^center.*/center = variable 0.5..0.9 0.05 0.5 start 0.5/'
+wrong "$(line ^center)" "the body reaches from -0.05 to 0.15 along y" 's/^size.*/size = variable 0.3 0.1..0.2 0.3 start 0.1/'
+wrong "$(line ^size)" "size cannot be a variable: give a number (variables can be: gravity, ground_friction" \
+    's/^shape = box/shape = lattice/; /^count/d; s/^size.*/size = variable 0.2..0.3\nspacing = 0.01/'
+wrong "$(line ^size)" "a tube of 0.05 is wider than the least radius 0.04" \
+    's/^shape = box/shape = torus/; s/^size.*/tube = variable 0.01..0.05\nradius = variable 0.04..0.1/'
+wrong "$(line ^speed)" "speed cannot be a variable: give a number (variables can be: gravity, ground_friction" 's/^speed.*/speed = variable 1..2/'
 wrong "$(line ^center)" "the word 'variable' comes first, then 3 ranges or numbers" 's/^center.*/center = 0.5 0.05 variable 0.4..0.5/'
 wrong "" "no tool moves, and no number is a variable" '/^\[tool/,/^speed/d'
 wrong "$(line ^friction)" "[tool ring] needs the key 'speed': did you mean it by 'sped'?" 's/^friction.*/sped = 0.1/; /^speed/d'
@@ -360,6 +366,125 @@ steps = 10
 term = center
 position = 0.7 0.05 0.5
 END
+# Sizes of bodies of all shapes and laws, with tools that touch them.
+awk 'BEGIN {
+    print "ply\nformat ascii 1.0\nelement vertex 500\nproperty float x\nproperty float y\nproperty float z\nend_header"
+    for (i = 0; i < 500; i++) print (i * 0.618034) % 1 - 0.4, (i * 0.754878) % 1 - 0.5, (i * 0.569840) % 1 - 0.5
+}' > dots.ply
+cat > sizes.ini << END
+[material dough]
+youngs_modulus = 3000
+[material gum]
+law = elastic
+shear_modulus = variable 500..2000 log
+density = 1.5
+[material syrup]
+law = fluid
+bulk_modulus = 800
+viscosity = 0.5
+[material sand]
+law = sand
+density = variable 0.8..1.2
+[body slab]
+shape = box
+material = dough
+center = 0.25 0.09 0.25
+size = variable 0.1..0.2 0.08..0.12 0.15
+rotation = variable 0.9..1 0 -0.2..0.2 0
+count = 1000
+[body ball]
+shape = sphere
+material = gum
+center = 0.42 0.11 0.25
+radius = variable 0.05..0.09 log
+velocity = 0.2 -0.5 0
+count = 500
+[body can]
+shape = cylinder
+material = syrup
+center = 0.75 0.11 0.25
+radius = variable 0.05..0.09
+height = variable 0.1..0.16
+velocity = 0 -0.5 0.1
+count = 800
+[body pill]
+shape = capsule
+material = sand
+center = variable 0.25 0.14..0.15 0.7
+radius = variable 0.04..0.06
+length = variable 0.08..0.14
+rotation = 0.6 0 0 0.8
+velocity = 0 -0.3 0
+count = 800
+[body ring]
+shape = torus
+material = gum
+center = 0.5 0.14 0.7
+radius = variable 0.06..0.08
+tube = variable 0.03..0.05
+rotation = 0.96 0.28 0 0
+velocity = 0 -0.4 0.2
+count = 800
+[body star]
+shape = mesh
+file = $scenes/star.obj
+material = dough
+center = 0.77 0.12 0.75
+scale = variable 0.15..0.25
+velocity = 0 -0.6 0
+count = 600
+[body dots]
+shape = points
+file = dots.ply
+material = sand
+center = 0.5 0.3 0.5
+scale = variable 0.05..0.1 log
+[tool press]
+inside = yes
+shape = sphere
+radius = 0.1
+position = 0.25 0.2 0.25
+speed = 0.02
+[tool plate]
+inside = yes
+shape = box
+size = 0.3 0.04 0.3
+position = 0.77 0.2 0.7
+speed = 0.02
+[actions]
+segments = 2
+steps = 6
+[target slab]
+shift = 0.05 0 0
+[loss slab]
+term = center
+body = slab
+position = 0.3 0.2 0.5
+[loss ball]
+term = center
+body = ball
+position = 0.4 0.2 0.5
+[loss can]
+term = center
+body = can
+position = 0.5 0.2 0.5
+[loss pill]
+term = center
+body = pill
+position = 0.6 0.2 0.5
+[loss ring]
+term = center
+body = ring
+position = 0.7 0.2 0.5
+[loss star]
+term = center
+body = star
+position = 0.3 0.2 0.5
+[loss dots]
+term = center
+body = dots
+position = 0.4 0.2 0.5
+END
 # vary SCENE PARTICLES STEPS POINT: no gradient is wrong or missing; kinks are those of the density loss.
 vary() {
     good "$1.ini: gradients by all numbers, point $4" eval --env particles --set env.scene="$1.ini" --set env.preset=small \
@@ -371,11 +496,13 @@ vary vary 200 3 1
 vary throw 200 10 1
 vary sand 400 10 4
 vary mesh 400 3 1
+vary sizes 500 4 1
 for point in $(all 2 3 4 5 6); do
     vary vary 400 4 "$point"
     vary shapes 400 3 "$point"
     vary mesh 400 3 "$point"
     vary sand 1500 10 "$point"
+    vary sizes 2000 6 "$point"
 done
 
 # A mesh of another scale has the distances of a mesh read with that scale.
@@ -390,6 +517,78 @@ loss_of grown.ini "$moves,0.17" > grown.txt
 loss_of read.ini "$moves" > read.txt
 [ -s grown.txt ] && paste grown.txt read.txt | awk '{ exit !($1 - $2 < 1e-12 && $2 - $1 < 1e-12 && $1 > 0) }'
 result $? "a mesh whose scale is a variable is that of a file read with the scale"
+
+# In SI units a body of another size is that of a file with the size: places, masses and volumes.
+cat > tank.ini << END
+[grid]
+size = 1
+spacing = 0.04
+dt = 0.0005
+step = 0.01
+[material dough]
+youngs_modulus = 1000
+density = 2
+[material gum]
+law = elastic
+[material syrup]
+law = fluid
+[material sand]
+law = sand
+youngs_modulus = 500
+[body slab]
+shape = box
+material = dough
+center = 0.3 0.2 0.5
+size = variable 0.1..0.3 0.1..0.3 0.2
+rotation = 0.96 0 0.28 0
+count = 500
+[body ball]
+shape = sphere
+material = gum
+center = 0.55 0.2 0.5
+radius = variable 0.05..0.15
+velocity = -2 0 0
+count = 300
+[body can]
+shape = cylinder
+material = syrup
+center = 0.3 0.5 0.5
+radius = variable 0.05..0.2
+height = variable 0.1..0.3
+velocity = 0 -2 0
+count = 300
+[body star]
+shape = mesh
+file = $scenes/star.obj
+material = sand
+center = 0.3 0.2 0.75
+scale = variable 0.1..0.35
+velocity = 0 0 -2
+count = 300
+[actions]
+segments = 1
+steps = 4
+[loss near]
+term = center
+body = slab
+position = 0.7 0.1 0.5
+END
+sed 's/^size = variable.*/size = 0.28 0.24 0.2/; s/^scale = .*/scale = 0.33/; s/^height = .*/height = 0.28/
+    s/^radius = variable 0.05..0.15/radius = 0.13/; s/^radius = variable.*/radius = 0.16/
+    s/^law = sand/&\ndensity = variable 0.9..1.1/' tank.ini > read.ini
+in_tank() {
+    "$dshost" eval --env particles --set env.scene="$1" --x "$2" 2>> err | sed -n 's/^loss *//p'
+}
+in_tank tank.ini 0.28,0.24,0.13,0.16,0.28,0.33 > grown.txt
+in_tank read.ini 1 > read.txt
+[ -s grown.txt ] && paste grown.txt read.txt | awk '{ exit !($1 - $2 < 1e-12 && $2 - $1 < 1e-12 && $1 > 0) }'
+result $? "bodies whose sizes are variables are those of a file with the sizes"
+for point in 1 $(all 2 3); do
+    good "tank.ini: gradients by sizes, point $point" eval --env particles --set env.scene=tank.ini --x "random:$point" \
+        --gradient --fd
+    grep -q "^verdict *gradient agrees with differences in [0-9]* of 6 components\(, kinks in [1-2]\)\{0,1\}$" out
+    result $? "they agree with differences, or on one side of a kink of the sand"
+done
 
 # ---- warnings ----
 cat > overlap.ini << 'END'

@@ -18,8 +18,9 @@ static const char *const loss_names[] = {"segment_sum", "step_sum", "final", "im
 static const char *const contact_names[] = {"soft", "hard", NULL};
 
 static const char can_vary[] = "gravity, ground_friction and softness of [scene], constants and density of "
-                               "[material], center, rotation and velocity of [body], position, rotation, "
-                               "friction, gap, sizes and, of a mesh, scale of [tool]";
+                               "[material], center, rotation, velocity, sizes (not of a lattice) and scale "
+                               "of [body], position, rotation, friction, gap, sizes and, of a mesh, scale of "
+                               "[tool]";
 
 /* [grid]: a tank in SI units in place of the unit cube of a preset. */
 static void read_grid(mpm_setup_reader *r)

@@ -66,7 +66,19 @@ void mpm_setup_material_of(mpm_setup_reader *r, const scene_section *s)
         constant_of(r, s, "density", MPM_DENSITY, "", 1e-3, m->matter.law == MPM_PLASTICINE ? 1e3 : 1e5, 1.0);
 }
 
-/* The first plasticine of density 1 that a body uses gives the constants of the scene. */
+/* Has this body of the scene a variable of this kind? */
+static bool has_variable(const mpm_task *task, uint32_t kind, const mpm_body *body)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < task->n_variables; i++) {
+        const mpm_variable *v = &task->variables[i];
+        has = has || (v->kind == kind && &task->scene.bodies[v->of] == body);
+    }
+    return has;
+}
+
+/* The first plasticine of density 1 that a body uses gives the constants of the scene, unless the body has a
+ * mass of its own. */
 static void use_material(mpm_setup_reader *r, const scene_section *s, mpm_body *body, bool *have)
 {
     const char *name = scene_text(r->f, s, "material", "");
@@ -95,8 +107,8 @@ static void use_material(mpm_setup_reader *r, const scene_section *s, mpm_body *
         body->matter = *matter;
         return;
     }
-    const bool plain =
-        !(matter->density < 1.0 || matter->density > 1.0) && matter->number == 0 && !r->setup->task.domain;
+    const bool plain = !(matter->density < 1.0 || matter->density > 1.0) && matter->number == 0 &&
+                       !r->setup->task.domain && !has_variable(&r->setup->task, MPM_BODY_SIZE, body);
     if (plain && !*have) {
         scene->youngs_modulus = matter->youngs_modulus;
         scene->poisson_ratio = matter->poisson_ratio;
@@ -158,9 +170,10 @@ static void read_ply_points(mpm_setup_reader *r, const scene_section *s, double 
 }
 
 /* Points of a file. */
-static void read_points(mpm_setup_reader *r, const scene_section *s, mpm_body *body)
+static void read_points(mpm_setup_reader *r, const scene_section *s, const mpm_setup_meaning *as,
+                        mpm_body *body)
 {
-    const double scale = mpm_setup_scale(r, s);
+    const double scale = mpm_setup_scale(r, s, as);
     if (scene_needs(r->f, s, "file")) {
         scene_existing(r->f, s, "file");
     }
@@ -193,10 +206,11 @@ static void draw_inside(ds_memory *memory, const surface *inside, uint32_t count
 }
 
 /* The same as a scene file wants it. */
-static void fill_mesh(mpm_setup_reader *r, const scene_section *s, mpm_body *body)
+static void fill_mesh(mpm_setup_reader *r, const scene_section *s, const mpm_setup_meaning *as,
+                      mpm_body *body)
 {
     surface inside;
-    if (!mpm_setup_surface(r, s, mpm_setup_scale(r, s), &inside)) {
+    if (!mpm_setup_surface(r, s, mpm_setup_scale(r, s, as), &inside)) {
         return;
     }
     double wanted = scene_has(r->f, s, "per_volume")
@@ -226,7 +240,11 @@ static double read_shape(mpm_setup_reader *r, const scene_section *s, const mpm_
     const uint32_t of = scene->n_bodies - 1;
     const mpm_setup_meaning centre = {.kind = MPM_BODY_CENTER, .of = of, .unit = "m"},
                             rotation = {.kind = MPM_BODY_ROTATION, .of = of, .unit = ""},
-                            velocity = {.kind = MPM_BODY_VELOCITY, .of = of, .unit = "m/s"};
+                            velocity = {.kind = MPM_BODY_VELOCITY, .of = of, .unit = "m/s"},
+                            first = {.kind = MPM_BODY_SIZE, .of = of, .factor = 1.0, .unit = "m"},
+                            second = {.kind = MPM_BODY_SIZE, .of = of, .part = 1, .factor = 1.0, .unit = "m"},
+                            scale = {.kind = MPM_BODY_SIZE, .of = of, .unit = ""},
+                            *const across = own ? &first : NULL, *const along = own ? &second : NULL;
     body->shape = scene_needs(f, s, "shape") ? scene_choice(f, s, "shape", body_shapes, 0) : 0;
     if (scene_needs(f, s, "center") && own) {
         mpm_setup_quantities(r, s, "center", 3, false, &centre, -MPM_MOST_SIZE, MPM_MOST_SIZE, body->center);
@@ -239,29 +257,31 @@ static double read_shape(mpm_setup_reader *r, const scene_section *s, const mpm_
     }
     switch (body->shape) {
     case MPM_BODY_POINTS:
-        read_points(r, s, body);
+        read_points(r, s, own ? &scale : NULL, body);
         return 0.0;
     case BODY_MESH:
         body->shape = MPM_BODY_POINTS;
-        fill_mesh(r, s, body);
+        fill_mesh(r, s, own ? &scale : NULL, body);
         return 0.0;
     case MPM_BODY_SPHERE:
-        size[0] = mpm_setup_size(r, s, "radius");
+        size[0] = mpm_setup_size(r, s, "radius", across);
         return 4.0 / 3.0 * pi * size[0] * size[0] * size[0];
     case MPM_BODY_CYLINDER:
-        size[0] = mpm_setup_size(r, s, "radius");
-        size[1] = mpm_setup_size(r, s, "height");
+        size[0] = mpm_setup_size(r, s, "radius", across);
+        size[1] = mpm_setup_size(r, s, "height", along);
         return pi * size[0] * size[0] * size[1];
     case MPM_BODY_CAPSULE:
-        size[0] = mpm_setup_size(r, s, "radius");
-        size[1] = mpm_setup_size(r, s, "length");
+        size[0] = mpm_setup_size(r, s, "radius", across);
+        size[1] = mpm_setup_size(r, s, "length", along);
         return pi * size[0] * size[0] * (size[1] + 4.0 / 3.0 * size[0]);
     case MPM_BODY_TORUS:
-        size[0] = mpm_setup_size(r, s, "radius");
-        size[1] = mpm_setup_size(r, s, "tube");
+        size[0] = mpm_setup_size(r, s, "radius", across);
+        size[1] = mpm_setup_size(r, s, "tube", along);
         return 2.0 * pi * pi * size[0] * size[1] * size[1];
     default:
-        if (scene_needs(f, s, "size")) {
+        if (scene_needs(f, s, "size") && own && body->shape == MPM_BODY_BOX) {
+            mpm_setup_quantities(r, s, "size", 3, true, &first, 1e-4, MPM_MOST_SIZE, size);
+        } else {
             scene_numbers(f, s, "size", 3, true, 1e-4, MPM_MOST_SIZE, size);
         }
         if (body->shape == MPM_BODY_LATTICE) {
@@ -311,13 +331,63 @@ static void box_of(const mpm_body *body, double low[3], double high[3])
     }
 }
 
-/* Also at the ends of the range of a centre that is a variable. */
+/* The same with the sizes that are variables at one end of their ranges; of points, a factor. */
+static void box_at_end(const mpm_task *task, const mpm_body *body, bool upper, double low[3], double high[3])
+{
+    mpm_body other = *body;
+    double factor = 1.0;
+    for (uint32_t i = 0; i < task->n_variables; i++) {
+        const mpm_variable *v = &task->variables[i];
+        if (v->kind == MPM_BODY_SIZE && &task->scene.bodies[v->of] == body) {
+            const double size = v->factor * (upper ? v->upper : v->lower);
+            factor = body->shape == MPM_BODY_POINTS ? size : 1.0;
+            other.size[v->part] = size;
+        }
+    }
+    box_of(&other, low, high);
+    for (int d = 0; d < 3; d++) {
+        low[d] = body->center[d] + factor * (low[d] - body->center[d]);
+        high[d] = body->center[d] + factor * (high[d] - body->center[d]);
+    }
+}
+
+/* A ring must stay one. */
+static void check_ring(mpm_setup_reader *r, const scene_section *s, const mpm_body *body)
+{
+    double radius = body->size[0], tube = body->size[1];
+    for (uint32_t i = 0; i < r->setup->task.n_variables; i++) {
+        const mpm_variable *v = &r->setup->task.variables[i];
+        if (v->kind == MPM_BODY_SIZE && &r->setup->task.scene.bodies[v->of] == body) {
+            radius = v->part == 0 ? v->lower : radius;
+            tube = v->part == 1 ? v->upper : tube;
+        }
+    }
+    if (tube > radius) {
+        scene_fail(r->f, s, "tube",
+                   "a tube of %.4g is wider than the least radius %.4g: as variables, keep it below", tube,
+                   radius);
+    }
+}
+
+/* Also at the ends of the ranges of a centre and of sizes that are variables. */
 static void check_inside(mpm_setup_reader *r, const scene_section *s, const mpm_scene *scene,
                          const mpm_body *body)
 {
     const mpm_task *task = &r->setup->task;
+    const bool resized = scene == &task->scene && has_variable(task, MPM_BODY_SIZE, body);
     double lower[3], upper[3];
     box_of(body, lower, upper);
+    for (int end = 0; resized && end < 2; end++) {
+        double low[3], high[3];
+        box_at_end(task, body, end == 1, low, high);
+        for (int d = 0; d < 3; d++) {
+            lower[d] = fmin(lower[d], low[d]);
+            upper[d] = fmax(upper[d], high[d]);
+        }
+    }
+    if (resized && body->shape == MPM_BODY_TORUS) {
+        check_ring(r, s, body);
+    }
     for (uint32_t i = 0; scene == &task->scene && i < task->n_variables; i++) {
         const mpm_variable *v = &task->variables[i];
         if (v->kind == MPM_BODY_CENTER && v->of == scene->n_bodies - 1) {

@@ -104,7 +104,7 @@ static void read_aim(mpm_setup_reader *r, const scene_section *s, uint32_t b)
         while (aim->tool < task->scene.n_tools && strcmp(task->tool_names[aim->tool], around) != 0) {
             aim->tool++;
         }
-        aim->radius = mpm_setup_size(r, s, "radius");
+        aim->radius = mpm_setup_size(r, s, "radius", NULL);
         if (aim->tool == task->scene.n_tools || body->shape != MPM_BODY_BOX) {
             scene_fail(f, s, "around", "around names a tool that a box along x is bent around");
         }

@@ -21,9 +21,7 @@ static double tool_size_of(mpm_setup_reader *r, const scene_section *s, const ch
 {
     const mpm_setup_meaning as = {
         .kind = MPM_TOOL_SIZE, .of = of, .part = part, .factor = factor, .unit = "m"};
-    return factor * (of == MPM_NOT_A_TOOL || !scene_needs(r->f, s, key)
-                         ? mpm_setup_size(r, s, key)
-                         : mpm_setup_quantity(r, s, key, &as, 1e-4, MPM_MOST_SIZE, 1.0));
+    return factor * mpm_setup_size(r, s, key, of == MPM_NOT_A_TOOL ? NULL : &as);
 }
 
 /* The distance to a mesh on a grid, and the mesh to draw, both at the start of a scale that varies. */
@@ -31,15 +29,9 @@ static void read_tool_mesh(mpm_setup_reader *r, const scene_section *s, uint32_t
 {
     surface solid;
     const int cells = (int)scene_whole(r->f, s, "cells", 8, 128, 48);
-    double scale = 1.0;
+    const mpm_setup_meaning as = {.kind = MPM_TOOL_SIZE, .of = of, .unit = ""};
+    const double scale = mpm_setup_scale(r, s, of == MPM_NOT_A_TOOL ? NULL : &as);
     tool->size[0] = 1.0;
-    if (of == MPM_NOT_A_TOOL) {
-        scale = mpm_setup_scale(r, s);
-    } else {
-        scale = scene_quantity_of(r->f, s, "scale", MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0).value;
-        const mpm_setup_meaning as = {.kind = MPM_TOOL_SIZE, .of = of, .factor = 1.0 / scale, .unit = ""};
-        mpm_setup_quantity(r, s, "scale", &as, MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0);
-    }
     if (!mpm_setup_surface(r, s, scale, &solid)) {
         return;
     }

@@ -83,9 +83,14 @@ void mpm_setup_rotation(mpm_setup_reader *r, const scene_section *s, const mpm_s
     *turned = memcmp(q, identity, sizeof identity) != 0;
 }
 
-double mpm_setup_size(mpm_setup_reader *r, const scene_section *s, const char *key)
+double mpm_setup_size(mpm_setup_reader *r, const scene_section *s, const char *key,
+                      const mpm_setup_meaning *as)
 {
-    return scene_needs(r->f, s, key) ? scene_number(r->f, s, key, 1e-4, MPM_MOST_SIZE, 1.0) : 1.0;
+    if (!scene_needs(r->f, s, key)) {
+        return 1.0;
+    }
+    return as ? mpm_setup_quantity(r, s, key, as, 1e-4, MPM_MOST_SIZE, 1.0)
+              : scene_number(r->f, s, key, 1e-4, MPM_MOST_SIZE, 1.0);
 }
 
 /* ---- files ---- */
@@ -100,9 +105,14 @@ double *mpm_setup_keep(mpm_setup_reader *r, const double *from, size_t n, double
     return out;
 }
 
-double mpm_setup_scale(mpm_setup_reader *r, const scene_section *s)
+double mpm_setup_scale(mpm_setup_reader *r, const scene_section *s, const mpm_setup_meaning *as)
 {
-    return scene_number(r->f, s, "scale", MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0);
+    if (!as) {
+        return scene_number(r->f, s, "scale", MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0);
+    }
+    mpm_setup_meaning relative = *as;
+    relative.factor = 1.0 / scene_quantity_of(r->f, s, "scale", MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0).value;
+    return mpm_setup_quantity(r, s, "scale", &relative, MPM_LEAST_SCALE, MPM_MOST_SCALE, 1.0);
 }
 
 /* Opens the closed surface of key `file`; returns false after a failure. */

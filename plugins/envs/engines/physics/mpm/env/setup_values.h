@@ -56,14 +56,16 @@ bool mpm_setup_quantities(mpm_setup_reader *r, const scene_section *s, const cha
 /* as: NULL where it cannot be a variable. */
 void mpm_setup_rotation(mpm_setup_reader *r, const scene_section *s, const mpm_setup_meaning *as, double q[4],
                         bool *turned);
-/* A length that must be there. */
-double mpm_setup_size(mpm_setup_reader *r, const scene_section *s, const char *key);
+/* A length that must be there. as: NULL where it cannot be a variable. */
+double mpm_setup_size(mpm_setup_reader *r, const scene_section *s, const char *key,
+                      const mpm_setup_meaning *as);
 
 /* ---- files ---- */
 
 /* Copies n numbers, times scale, to memory of the setup; NULL where it is short. */
 double *mpm_setup_keep(mpm_setup_reader *r, const double *from, size_t n, double scale);
-double mpm_setup_scale(mpm_setup_reader *r, const scene_section *s);
+/* as: NULL where it cannot be a variable; else its factor becomes that of a size which is 1 at the start. */
+double mpm_setup_scale(mpm_setup_reader *r, const scene_section *s, const mpm_setup_meaning *as);
 /* Opens the closed surface of key `file`; returns false after a failure. */
 bool mpm_setup_surface(mpm_setup_reader *r, const scene_section *s, double scale, surface *out);
 bool mpm_setup_ends_with(const char *text, const char *ending);

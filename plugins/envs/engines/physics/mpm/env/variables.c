@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* variables.c - numbers of a scene as decision variables. Constants of materials, tools and floor change in
- * place before an episode, the particles of a body move with its frame; the simulation leaves the adjoints of
- * all of them, and the chain rule does the rest. */
+ * place before an episode, the particles of a body move with its frame and its sizes; the simulation leaves
+ * the adjoints of all of them, and the chain rule does the rest. */
 #include "engines/physics/mpm/env/variables.h"
 
 #include "engines/kit/algebra/mat3.h"
 #include "engines/kit/algebra/quaternion.h"
+#include "engines/physics/mpm/env/sizes.h"
 #include "engines/physics/mpm/sim/sand.h"
 
 #include <math.h>
@@ -92,10 +93,10 @@ static placement tool_at(const mpm_variables *v, const double *x, uint32_t t)
 
 static bool belongs_to_body(const mpm_variable *w)
 {
-    return w->kind >= MPM_BODY_CENTER && w->kind <= MPM_BODY_VELOCITY;
+    return w->kind >= MPM_BODY_CENTER && w->kind <= MPM_BODY_SIZE;
 }
 
-/* The particles of a moved body relative to its frame. */
+/* The particles of a moved body relative to its frame, and of a resized one what no size changes. */
 static void keep_offsets(mpm_variables *v, uint32_t b)
 {
     const mpm_body *body = &v->scene->bodies[b];
@@ -108,6 +109,9 @@ static void keep_offsets(mpm_variables *v, uint32_t b)
             turned[d] = v->episode->start[p].x[d] - body->center[d];
         }
         quat_rotate(inverse, turned, v->offset + 3 * p);
+        if (v->resized[b]) {
+            mpm_sizes_sample(body, v->offset + 3 * p, v->sample + 3 * p);
+        }
     }
 }
 
@@ -115,10 +119,11 @@ bool mpm_variables_open(mpm_variables *v, const mpm_variable *list, uint32_t cou
                         mpm_episode *episode, uint32_t total, ds_memory *memory)
 {
     const mpm_sim *sim = &episode->sim;
-    bool any = false;
+    bool any = false, sized = false;
     *v = (mpm_variables){.list = list, .count = count, .scene = scene, .episode = episode};
     for (uint32_t b = 0; b < scene->n_bodies; b++) {
         v->first[b + 1] = v->first[b] + mpm_body_count(scene, &sim->domain, total, b);
+        v->growth[b] = 1.0;
     }
     for (uint32_t k = 0; k < sim->n_phases; k++) {
         uint32_t b = 0;
@@ -126,21 +131,28 @@ bool mpm_variables_open(mpm_variables *v, const mpm_variable *list, uint32_t cou
                (v->first[b] != sim->phases[k].first || v->first[b + 1] == v->first[b])) {
             b++;
         }
+        v->body[k] = b;
         v->matter[k] = &scene->bodies[b].matter;
+        v->unit_volume[k] = sim->phases[k].volume;
         v->unit_mass[k] = sim->phases[k].mass / (v->matter[k]->density > 0.0 ? v->matter[k]->density : 1.0);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (belongs_to_body(&list[i])) {
             v->moved[list[i].of] = any = true;
         }
+        if (list[i].kind == MPM_BODY_SIZE) {
+            v->resized[list[i].of] = sized = true;
+        }
     }
     v->offset = any ? ds_memory_doubles(memory, 3 * (size_t)sim->n_particles + 1) : NULL;
-    for (uint32_t b = 0; v->offset && b < scene->n_bodies; b++) {
+    v->sample = sized ? ds_memory_doubles(memory, 3 * (size_t)sim->n_particles + 1) : NULL;
+    const bool have = (!any || v->offset) && (!sized || v->sample);
+    for (uint32_t b = 0; have && b < scene->n_bodies; b++) {
         if (v->moved[b]) {
             keep_offsets(v, b);
         }
     }
-    return !any || v->offset;
+    return have;
 }
 
 /* ---- before an episode ---- */
@@ -170,11 +182,12 @@ static void set_materials(mpm_variables *v, const double *x)
         mpm_phase *phase = &sim->phases[k];
         mpm_material *law = &phase->material;
         law->bar = v->bar[k];
-        if (v->matter[k]->number == 0) {
+        if (v->matter[k]->number == 0 && !v->resized[v->body[k]]) {
             continue;
         }
         const mpm_matter m = matter_at(v, v->matter[k], x);
-        phase->mass = v->unit_mass[k] * m.density;
+        phase->mass = v->unit_mass[k] * m.density * v->growth[v->body[k]];
+        phase->volume = v->unit_volume[k] * v->growth[v->body[k]];
         law->modulus = m.modulus;
         law->viscosity = m.viscosity;
         if (law->law == MPM_PLASTICINE) {
@@ -191,11 +204,42 @@ static void set_materials(mpm_variables *v, const double *x)
     }
 }
 
+/* The sizes of a body at x; returns its volume over that at the start, with the derivatives. */
+static double sizes_at(const mpm_variables *v, const double *x, uint32_t b, double size[3], double slope[3])
+{
+    const uint32_t shape = v->scene->bodies[b].shape;
+    mpm_sizes_start(&v->scene->bodies[b], size);
+    const double before = mpm_sizes_volume(shape, size, slope);
+    for (uint32_t i = 0; i < v->count; i++) {
+        const mpm_variable *w = &v->list[i];
+        if (w->kind == MPM_BODY_SIZE && w->of == b) {
+            size[w->part] = w->factor * value_of(w, x[i]);
+        }
+    }
+    const double growth = mpm_sizes_volume(shape, size, slope) / before;
+    for (int k = 0; k < 3; k++) {
+        slope[k] /= before;
+    }
+    return growth;
+}
+
+static void resize(mpm_variables *v, const double *x, uint32_t b)
+{
+    double size[3], slope[3];
+    v->growth[b] = sizes_at(v, x, b, size, slope);
+    for (size_t p = v->first[b]; p < v->first[b + 1]; p++) {
+        mpm_sizes_place(v->scene->bodies[b].shape, size, v->sample + 3 * p, v->offset + 3 * p, NULL);
+    }
+}
+
 static void set_bodies(mpm_variables *v, const double *x)
 {
     for (uint32_t b = 0; b < v->scene->n_bodies; b++) {
         if (!v->moved[b]) {
             continue;
+        }
+        if (v->resized[b]) {
+            resize(v, x, b);
         }
         const placement at = body_at(v, x, b);
         double unit[4], norm;
@@ -213,8 +257,8 @@ void mpm_variables_set(mpm_variables *v, const double *x)
 {
     mpm_sim *sim = &v->episode->sim;
     mpm_pose *start = v->episode->start_pose;
-    set_materials(v, x);
     set_bodies(v, x);
+    set_materials(v, x);
     for (uint32_t i = 0; i < v->count; i++) {
         const mpm_variable *w = &v->list[i];
         const double value = value_of(w, x[i]);
@@ -267,7 +311,7 @@ static void sum_phases(const mpm_variables *v, uint32_t number, double sum[MPM_C
             sum[i % MPM_CONSTANTS] += v->bar[k][i];
             own += i % MPM_CONSTANTS == MPM_BAR_MASS ? v->bar[k][i] : 0.0;
         }
-        *mass += v->unit_mass[k] * own;
+        *mass += v->unit_mass[k] * v->growth[v->body[k]] * own;
     }
 }
 
@@ -325,6 +369,48 @@ static double by_material(const mpm_variables *v, const mpm_variable *w, const d
     default:
         return mu;
     }
+}
+
+/* By the growth of a body, which is a phase of its own: masses and volumes go with it, and the volume only
+ * multiplies the stress, of which the constants that `bar` belongs to are factors. */
+static double by_growth(const mpm_variables *v, uint32_t b)
+{
+    double sum[MPM_CONSTANTS] = {0.0};
+    uint32_t k = 0;
+    while (k + 1 < v->episode->sim.n_phases && v->body[k] != b) {
+        k++;
+    }
+    for (uint32_t i = 0; i < MPM_PARTS * MPM_CONSTANTS; i++) {
+        sum[i % MPM_CONSTANTS] += v->bar[k][i];
+    }
+    const mpm_phase *phase = &v->episode->sim.phases[k];
+    const mpm_material *law = &phase->material;
+    const bool lame = law->law == MPM_PLASTICINE || law->law == MPM_SAND;
+    const double by_volume =
+        lame ? law->mu * sum[MPM_BAR_MODULUS] + law->lambda * sum[MPM_BAR_LAMBDA]
+             : law->modulus * sum[MPM_BAR_MODULUS] +
+                   (law->law == MPM_SYRUP ? law->viscosity * sum[MPM_BAR_VISCOSITY] : 0.0);
+    return (phase->mass * sum[MPM_BAR_MASS] + by_volume) / v->growth[b];
+}
+
+/* By a size of a body: through the places of its particles, and through their volume. */
+static double by_size(const mpm_variables *v, const mpm_variable *w, const double *x,
+                      const mpm_particle *start)
+{
+    const placement at = body_at(v, x, w->of);
+    double unit[4], norm, size[3], growth_slope[3], sum = 0.0;
+    rotation_of(at.rotation, unit, &norm);
+    sizes_at(v, x, w->of, size, growth_slope);
+    for (size_t p = v->first[w->of]; p < v->first[w->of + 1]; p++) {
+        double local[3], slope[3][3], turned[3];
+        mpm_sizes_place(v->scene->bodies[w->of].shape, size, v->sample + 3 * p, local, slope);
+        quat_rotate(unit, slope[w->part], turned);
+        sum += vec3_dot(start[p].x, turned);
+    }
+    if (v->first[w->of + 1] > v->first[w->of]) {
+        sum += growth_slope[w->part] * by_growth(v, w->of);
+    }
+    return w->factor * sum;
 }
 
 /* By the velocity, centre or quaternion of a body: the sum over its particles, in `start`. */
@@ -386,6 +472,7 @@ void mpm_variables_gradient(mpm_variables *v, const double *x, double *grad)
     for (uint32_t i = 0; i < v->count; i++) {
         const mpm_variable *w = &v->list[i];
         const double by = w->kind <= MPM_DENSITY        ? by_material(v, w, x)
+                          : w->kind == MPM_BODY_SIZE    ? by_size(v, w, x, start)
                           : w->kind < MPM_TOOL_POSITION ? by_body(v, w, x, start)
                           : w->kind < MPM_GRAVITY       ? by_tool(v, w, x)
                                                         : by_scene(v, w);

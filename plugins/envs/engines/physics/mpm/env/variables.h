@@ -22,6 +22,7 @@ enum {
     MPM_BODY_CENTER,
     MPM_BODY_ROTATION, /* a quaternion of any length, as that of a tool */
     MPM_BODY_VELOCITY,
+    MPM_BODY_SIZE, /* see sizes.h */
     MPM_TOOL_POSITION,
     MPM_TOOL_ROTATION,
     MPM_TOOL_GAP,
@@ -38,7 +39,7 @@ typedef struct mpm_variable {
     uint32_t part;              /* component of position, quaternion, velocity, size, gravity */
     bool log;                   /* the variable is the logarithm of the value to base 10 */
     double lower, upper, start; /* of the value */
-    double factor;              /* tool sizes: the stored size for a value of 1 */
+    double factor;              /* sizes: the stored size for a value of 1 */
     const char *section, *key;  /* of the file */
     const char *component;      /* "x"; "" for a single number */
     const char *unit;
@@ -56,9 +57,13 @@ typedef struct mpm_variables {
     mpm_episode *episode;
     uint32_t first[MPM_MAX_BODIES + 1];       /* particles of the bodies */
     const mpm_matter *matter[MPM_MAX_BODIES]; /* of the phases */
-    double unit_mass[MPM_MAX_BODIES];         /* of a particle of a phase at density 1 */
-    bool moved[MPM_MAX_BODIES];
+    /* of a particle of a phase, at the sizes at the start; the mass at density 1 */
+    double unit_mass[MPM_MAX_BODIES], unit_volume[MPM_MAX_BODIES];
+    uint32_t body[MPM_MAX_BODIES];                       /* the first one of a phase */
+    double growth[MPM_MAX_BODIES];                       /* of bodies: their volume over that at the start */
+    bool moved[MPM_MAX_BODIES], resized[MPM_MAX_BODIES]; /* resized ones are moved, too */
     double *offset; /* [particles][3]: of particles of moved bodies, in the frame of the body */
+    double *sample; /* [particles][3]: of particles of resized bodies, see sizes.h */
     double bar[MPM_MAX_BODIES][MPM_PARTS * MPM_CONSTANTS]; /* of the phases */
 } mpm_variables;
 
