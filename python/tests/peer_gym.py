@@ -45,7 +45,8 @@ class Gymnasium(Case):
     def test_complete(self):
         """all environments with stepwise control are registered"""
         listed = {p["id"] for p in json.loads(dshost("list", "--json")) if "ds.env.steps/1" in p.get("extensions", [])}
-        self.assertEqual(listed - {"cloth"}, set(diffsim.gym.STEPWISE))  # it has steps with some scenes only
+        listed.remove("cloth")  # it has steps with some scenes only
+        self.assertEqual(listed, set(diffsim.gym.STEPWISE))
         self.assertTrue({diffsim.gym.gym_id(name) for name in listed} <= set(gymnasium.registry))
 
     def test_imports(self):
@@ -333,7 +334,7 @@ class Learners(Case):
             fifths.append((first, last))
         for first, last in fifths:
             self.assertLess(last, 0.85 * first, "it learns")
-        self.assertLess(fifths[0][1], 1.6 * fifths[1][1], "what ours learns")
+        self.assertLess(fifths[1][1], 1.6 * fifths[0][1], "ours learns what theirs does")
 
     def test_flip_sac(self):
         """SAC learns to turn the pancake of flip as ours does"""

@@ -240,7 +240,7 @@ class Jax(Case):
                 self.raises(TypeError, "expected real numbers, not", f, wrong)
             self.raises(diffsim.UsageError, "masked", f, np.ma.array(p, mask=[0, 1, 0]))
             for wrong in (p[:, None], p[:2], np.zeros(0), np.zeros((0, 3)), np.float64(1)):
-                self.raises(TypeError, r"x is float64\[.*\]: real numbers of shape \(3,\)", f, wrong)
+                self.raises(TypeError, r"x is float64\[.*\]: expected real numbers of shape \(3,\)", f, wrong)
             self.raises(diffsim.UsageError, "variable 0 is 51", f, p + 50)
             self.raises(diffsim.UsageError, "variable 0 is 51", jax.grad(f), p + 50)
             self.raises(diffsim.UsageError, "variable 0 is 51", jax.vmap(jax.grad(f)), (p + 50)[None])
@@ -286,7 +286,7 @@ class Jax(Case):
             f = diffsim.jax.loss(env)
             with self.assertRaisesRegex(diffsim.UnsupportedError, "second derivatives of the loss of bounce"):
                 jax.hessian(f)(env.x0)
-            self.raises(TypeError, r"x is float64\[4\]: real numbers of shape \(3,\)", f, np.zeros(4))
+            self.raises(TypeError, r"x is float64\[4\]: expected real numbers of shape \(3,\)", f, np.zeros(4))
 
 
 class Leaks(Case):
