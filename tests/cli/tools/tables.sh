@@ -125,7 +125,7 @@ sh "$results/update.sh" rigid new > out 2> err
 result $? "its report"
 [ "$(grep -c ',results/rigid_methods/bounce/' docs/results/rigid/runs.csv)" -eq 12 ] && ! grep -q ',new/' docs/results/rigid/runs.csv
 result $? "its runs lie where those of the experiment do"
-! grep -l ',/' "$results"/*/*runs.csv "$results"/*/*/*runs.csv > out
+! grep -l ',/' "$results"/*/*runs.csv "$results"/*/*/*runs.csv > out && ! grep -lE '(report|plot|run:) .*/(tmp|work|home)/' "$results"/*/index.html >> out
 result $? "no published run lies in a folder of one machine"
 sed -n '/^<!-- table rigid/,/^<!-- end of table/p' docs/experiments/paper.md > table
 grep -q '^| | bounce |$' table && grep -q '^| `rand` | [-0-9.e]* ' table && [ "$(grep -c '^| `' table)" -eq 6 ]
@@ -144,8 +144,8 @@ same_runs=$?
 	[ "$(awk -F, '$15 == ""' docs/results/rigid/cells.csv | wc -l)" -eq 2 ]
 result $? "new runs beside a table of published ones"
 status 0 "its tables are the same" sh "$results/update.sh" --check
-sh "$results/update.sh" rigid published.csv > out 2> err
-[ $? -eq 0 ] && cmp -s published.csv docs/results/rigid/runs.csv && [ -z "$(awk -F, 'NR > 1 && $15 != ""' docs/results/rigid/cells.csv)" ] && [ ! -e published.csv/report ]
+sh "$results/update.sh" rigid "$tmp/published.csv" > out 2> err
+[ $? -eq 0 ] && ! grep -q "$tmp" docs/results/rigid/index.html && cmp -s published.csv docs/results/rigid/runs.csv && [ -z "$(awk -F, 'NR > 1 && $15 != ""' docs/results/rigid/cells.csv)" ] && [ ! -e published.csv/report ]
 result $? "a table of published runs alone"
 status 0 "and they are still the same" sh "$results/update.sh" --check
 sh "$results/update.sh" optimizers more published.csv new > out 2> err
