@@ -132,8 +132,8 @@ static double *pack(const source *s, size_t n, size_t terms)
     return out;
 }
 
-/* Sets `sum` to the products of the rows from i on (two panels, or the last one alone) and the packed columns,
- * for the terms `from` to `to`. */
+/* Sets `sum` to the products of the rows from i on (two panels, or the last one alone) and the packed
+ * columns, for the terms `from` to `to`. */
 static void multiply(kernel *run, const double *rows, size_t row_panels, size_t i, const double *columns,
                      size_t terms, size_t from, size_t to, block sum)
 {
