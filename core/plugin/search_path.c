@@ -364,6 +364,13 @@ int ds_plugin_file_of(const char *name, ds_plugin_file *out, ds_error *e)
     }
     size_t n = stem(base);
     if (n == 0 || n >= sizeof out->id) {
+        const size_t all = strlen(base);
+        if (all > 4 && strcmp(base + all - 4, ".ini") == 0) {
+            return ds_fail(e, DS_EXIT_PLUGIN,
+                           "%s: a plugin file must be called ID.so; a scene or task is a parameter of its "
+                           "environment, as in --env particles --set env.scene=%s",
+                           name, name);
+        }
         return ds_fail(e, DS_EXIT_PLUGIN, "%s: a plugin file must be called ID.so", name);
     }
     snprintf(out->id, sizeof out->id, "%.*s", (int)n, base);

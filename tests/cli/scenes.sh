@@ -518,6 +518,15 @@ loss_of read.ini "$moves" > read.txt
 [ -s grown.txt ] && paste grown.txt read.txt | awk '{ exit !($1 - $2 < 1e-12 && $2 - $1 < 1e-12 && $1 > 0) }'
 result $? "a mesh whose scale is a variable is that of a file read with the scale"
 
+# Half of a quaternion turns as far as all of it.
+sed 's/^rotation = .*/rotation = 0.96 0 0.28 0/' read.ini > turned.ini
+sed 's/^rotation = .*/rotation = 0.48 0 0.14 0/' read.ini > half.ini
+loss_of turned.ini "$moves" > turned.txt
+loss_of half.ini "$moves" > half.txt
+[ -s turned.txt ] && paste turned.txt half.txt read.txt |
+    awk '{ exit !($1 - $2 < 1e-12 && $2 - $1 < 1e-12 && $1 != $3) }'
+result $? "a rotation is a quaternion of any length"
+
 # In SI units a body of another size is that of a file with the size: places, masses and volumes.
 cat > tank.ini << END
 [grid]

@@ -19,6 +19,8 @@ bad 4 "./nothing.so: cannot be opened: No such file" eval --env ./nothing.so
 mkdir folder folder.so
 bad 4 "./folder: a plugin file must be called ID.so" eval --env ./folder
 bad 4 "a plugin file must be called ID.so" eval --env ./
+: > scene.ini
+bad 4 "scene.ini: a plugin file must be called ID.so; a scene or task is a parameter of its environment, as in --env particles --set env.scene=" eval --env ./scene.ini
 bad 4 "a folder, expected a shared object" eval --env ./folder.so
 : > empty.so
 bad 4 "an empty file" eval --env ./empty.so

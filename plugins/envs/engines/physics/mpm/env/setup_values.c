@@ -3,6 +3,8 @@
  * surfaces of files. */
 #include "engines/physics/mpm/env/setup_values.h"
 
+#include "engines/kit/algebra/quaternion.h"
+
 #include <diffsim/helper/npy_read.h>
 #include <math.h>
 #include <stdio.h>
@@ -79,6 +81,8 @@ void mpm_setup_rotation(mpm_setup_reader *r, const scene_section *s, const mpm_s
             : scene_numbers(r->f, s, "rotation", 4, false, -1.0, 1.0, q)) &&
         q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] < 1e-6) {
         scene_fail(r->f, s, "rotation", "rotation is a quaternion w x y z; this one is zero");
+    } else if (!as || !scene_varies(r->f, s, "rotation")) {
+        quat_normalise(q); /* where it varies, after its variables */
     }
     *turned = memcmp(q, identity, sizeof identity) != 0;
 }
