@@ -88,6 +88,9 @@ named() {
 flags() {
 	case $1 in
 	optimizers) echo "--any-version --tolerance 0 --reference boleap" ;;
+	cloth | particles) # the paper's methods; the file has others, too
+		echo "--tolerance 0 --reference boleap --only */rand,*/cmaes,*/randdescents,*/bo,*/boleap,*/ppo,*/sac"
+		;;
 	methods | methods_full | methods_small | methods_all) echo "--any-version --tolerance 0 --reference racer" ;;
 	training) echo "--tolerance 0 --reference racer" ;;
 	*) echo "--tolerance 0 --reference boleap" ;;
@@ -106,9 +109,11 @@ table() {
 	[ "$name" != methods_all ] || files="$docs/results/methods/runs.csv $docs/results/methods_small/runs.csv"
 	# shellcheck disable=SC2086 # words
 	case " $* " in *" --envs "*) ;; *) set -- --envs "$(named envs 1 $inis $files)" "$@" ;; esac
+	set -f # flags have patterns
 	# shellcheck disable=SC2046,SC2086 # words
 	"$dshost" table $files --stat "$stat" --format md --mark reference --no-note $(flags "$name") \
-		--methods "$(named opts 2 $inis $files)" "$@"
+		--methods "$(named opts 2 $inis $files)" "$@" || return
+	set +f
 }
 
 # tables PAGE: it, with its tables made anew
@@ -187,8 +192,10 @@ report() {
 	shift "$others"
 	flags="--no-pictures $(flags "$name")" # pictures would be some MB
 	if is_table "$1"; then out=$scratch/report; else out=$1/report; fi
+	set -f # flags have patterns
 	# shellcheck disable=SC2086 # words
 	"$dshost" report "$@" $flags --out "$out" > /dev/null
+	set +f
 	mkdir -p "$docs/results/$name"
 	for f in cells.csv runs.csv summary.csv; do
 		case $name/$f in optimizers/summary.csv | methods_all/cells.csv | methods_all/runs.csv) continue ;; esac
