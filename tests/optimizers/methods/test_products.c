@@ -57,6 +57,27 @@ static void square(int n, int k, double *c)
     products_square(n, c, SIDE + GAP);
 }
 
+/* n x k results; the diagonal of `given` is large here, so that no solution overflows. */
+static void solve_transposed(int n, int k, double *c)
+{
+    products_solve_transposed(n, k, given, SIDE, c, SIDE + GAP);
+}
+
+static void solve(int n, int k, double *c)
+{
+    products_solve(n, k, given, SIDE, c, SIDE + GAP);
+}
+
+static void narrow_transposed(int n, int k, double *c)
+{
+    products_narrow_transposed(n, k, n, -2.0, given, SIDE, other, SIDE + GAP, c, SIDE + GAP);
+}
+
+static void narrow(int n, int k, double *c)
+{
+    products_narrow(60, k, n, given, SIDE, other, SIDE + GAP, c, SIDE + GAP);
+}
+
 static void compare(product *p, int n, int k)
 {
     for (int wide = 0; wide < 2; wide++) {
@@ -115,6 +136,57 @@ static void test_square(void **unused)
     compare_sizes(square);
 }
 
+/* All rests of eight columns, and orders with one and several blocks, with an odd last row and without. */
+static void test_few_columns(void **unused)
+{
+    static const int orders[] = {1,   2,   3,   5,   6,   7,   30,  31,  63, 64,
+                                 200, 255, 256, 257, 301, 486, 511, 512, 515};
+    static const int columns[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 24, 25, 31, 64};
+    if (!is_wide) {
+        skip(); /* no wide vectors, or no OpenBLAS with these kernels */
+    }
+    for (size_t i = 0; i < SIDE; i++) {
+        given[i * (SIDE + 1)] += 30.0;
+    }
+    for (size_t n = 0; n < sizeof orders / sizeof *orders; n++) {
+        for (size_t q = n % 2; q < sizeof columns / sizeof *columns; q += 2) {
+            compare(solve_transposed, orders[n], columns[q]);
+            compare(solve, orders[n], columns[q]);
+            compare(narrow_transposed, orders[n], columns[q]);
+            compare(narrow, orders[n], columns[q]);
+        }
+    }
+    fill(given, 1);
+}
+
+/* The solutions solve, with every kernel of OpenBLAS. */
+static void test_solutions(void **unused)
+{
+    enum { N = 37, Q = 5 };
+    products_set(ISA_AVX512);
+    for (size_t i = 0; i < SIDE; i++) {
+        given[i * (SIDE + 1)] += 30.0;
+    }
+    memcpy(result[0], other, sizeof other);
+    products_solve_transposed(N, Q, given, SIDE, result[0], SIDE + GAP);
+    memcpy(result[1], other, sizeof other);
+    products_solve(N, Q, given, SIDE, result[1], SIDE + GAP);
+    for (size_t j = 0; j < Q; j++) {
+        for (size_t i = 0; i < N; i++) {
+            double down = 0.0, up = 0.0;
+            for (size_t l = 0; l <= i; l++) {
+                down += given[l + i * SIDE] * result[0][l + j * (SIDE + GAP)];
+            }
+            for (size_t l = i; l < N; l++) {
+                up += given[i + l * SIDE] * result[1][l + j * (SIDE + GAP)];
+            }
+            assert_true(fabs(down - other[i + j * (SIDE + GAP)]) < 1e-12);
+            assert_true(fabs(up - other[i + j * (SIDE + GAP)]) < 1e-12);
+        }
+    }
+    fill(given, 1);
+}
+
 /* With every kernel of OpenBLAS the functions compute what they say. */
 static void test_values(void **unused)
 {
@@ -160,4 +232,5 @@ static int set_up(void **unused)
     return 0;
 }
 
-RUN_TESTS_WITH(set_up, NULL, test_gram, test_left, test_right, test_square, test_short_vectors, test_values)
+RUN_TESTS_WITH(set_up, NULL, test_gram, test_left, test_right, test_square, test_short_vectors,
+               test_few_columns, test_solutions, test_values)

@@ -654,8 +654,7 @@ static void kernel_gradient(const gp *g, size_t q, const double *zq, const doubl
                             const double *divisor, double *out)
 {
     size_t n = g->n, d = g->d;
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)d, (int)q, (int)n, 1.0, g->z, (int)d,
-                coefficient, (int)n, 0.0, t, (int)d);
+    products_narrow((int)d, (int)q, (int)n, g->z, (int)d, coefficient, (int)n, t, (int)d);
     for (size_t j = 0; j < q; j++) {
         double sum = 0.0;
         for (size_t i = 0; i < n; i++) {
@@ -678,8 +677,7 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
     gp_row_squares(n, d, g->z, square);
     gp_scale_inputs(g, q, points, zq);
     gp_row_squares(q, d, zq, square_q);
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)q, (int)d, -2.0, g->z, (int)d, zq,
-                (int)d, 0.0, k, (int)n);
+    products_narrow_transposed((int)n, (int)q, (int)d, -2.0, g->z, (int)d, zq, (int)d, k, (int)n);
     for (size_t j = 0; j < q; j++) {
         for (size_t i = 0; i < n; i++) {
             k[j * n + i] += square[i] + square_q[j];
@@ -690,8 +688,7 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
         mean[j] = g->hyper.mean;
     }
     cblas_dgemv(CblasColMajor, CblasTrans, (int)n, (int)q, 1.0, k, (int)n, g->weight, 1, 1.0, mean, 1);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, (int)n, (int)q, 1.0,
-                g->factor, (int)g->capacity, k, (int)n);
+    products_solve_transposed((int)n, (int)q, g->factor, (int)g->capacity, k, (int)n);
     for (size_t j = 0; j < q; j++) {
         double explained = cblas_ddot((int)n, k + j * n, 1, k + j * n, 1);
         sd[j] = sqrt(fmax(g->hyper.variance - explained, MIN_VARIANCE));
@@ -705,8 +702,7 @@ static void predict_chunk(gp *g, size_t q, const double *points, double *mean, d
         }
     }
     kernel_gradient(g, q, zq, h, t, NULL, dmean);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)n, (int)q, 1.0,
-                g->factor, (int)g->capacity, k, (int)n);
+    products_solve((int)n, (int)q, g->factor, (int)g->capacity, k, (int)n);
     for (size_t i = 0; i < n * q; i++) {
         h[i] = -slope[i] * k[i];
     }
@@ -773,7 +769,7 @@ static void condition(const gp *g, size_t count, sample_space *w)
 {
     int n = (int)g->n, q = (int)count, d = (int)g->d;
     gp_row_squares(g->n, g->d, g->z, w->data_square);
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, q, d, -2.0, g->z, d, w->z, d, 0.0, w->v, n);
+    products_narrow_transposed(n, q, d, -2.0, g->z, d, w->z, d, w->v, n);
     for (size_t j = 0; j < count; j++) {
         for (size_t i = 0; i < g->n; i++) {
             w->v[j * g->n + i] += w->data_square[i] + w->square[j];
@@ -782,8 +778,7 @@ static void condition(const gp *g, size_t count, sample_space *w)
     }
     gp_kernel_values(g, g->n * count, w->v, NULL);
     cblas_dgemv(CblasColMajor, CblasTrans, n, q, 1.0, w->v, n, g->weight, 1, 1.0, w->mean, 1);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, n, q, 1.0, g->factor,
-                (int)g->capacity, w->v, n);
+    products_solve_transposed(n, q, g->factor, (int)g->capacity, w->v, n);
 }
 
 /* Cholesky factor of the posterior covariance; 0 where no jitter makes it positive definite. */

@@ -4,8 +4,9 @@
  * The kernel of OpenBLAS for Nehalem computes blocks of 2 rows and 8 columns. Each element is one sum in
  * ascending order, without fused multiply-add, over at most 256 terms; then C = C + alpha * sum. So wide
  * vectors may hold any rows. The last row of an odd number and the columns after the last eight have several
- * partial sums: OpenBLAS computes those. Zeros in the place of the other triangle, which it adds too, do not
- * change a sum. The first call compares all functions with OpenBLAS, which may be another version. */
+ * partial sums: OpenBLAS computes those, except in products with few columns. Zeros in the place of the
+ * other triangle, which it adds too, do not change a sum. The first call compares all functions with OpenBLAS,
+ * which may be another version. */
 #include "methods/bayes/products.h"
 
 #include "methods/base/blas.h"
@@ -92,19 +93,21 @@ typedef struct source {
 /* All terms of PANEL elements after the other: out[l][i]. Elements from `count` on are 0. */
 static void pack_panel(const source *s, size_t first, size_t count, size_t terms, double *out)
 {
-    for (size_t i = 0; i < PANEL; i++) {
-        const size_t at = first + i;
-        const size_t begin = i >= count ? terms : s->kind == TERMS_FROM_I && at < terms ? at : 0;
-        const size_t end = i < count && s->kind == TERMS_TO_I && at + 1 < terms ? at + 1 : terms;
-        const double *data = s->data + at * s->across;
-        for (size_t l = 0; l < begin; l++) {
-            out[l * PANEL + i] = 0.0;
+    /* From `low` to `high` all elements have a term. */
+    const size_t low = s->kind == TERMS_FROM_I ? first + PANEL - 1 : 0;
+    const size_t high = s->kind == TERMS_TO_I && first + 1 < terms ? first + 1 : terms;
+    for (size_t l = 0; l < terms; l++, out += PANEL) {
+        const double *data = s->data + first * s->across + l * s->along;
+        if (count >= PANEL && l >= low && l < high) {
+            for (size_t i = 0; i < PANEL; i++) {
+                out[i] = data[i * s->across];
+            }
+            continue;
         }
-        for (size_t l = begin; l < end; l++) {
-            out[l * PANEL + i] = data[l * s->along];
-        }
-        for (size_t l = end; l < terms; l++) {
-            out[l * PANEL + i] = 0.0;
+        for (size_t i = 0; i < PANEL; i++) {
+            const int absent = i >= count || (s->kind == TERMS_FROM_I && l < first + i) ||
+                               (s->kind == TERMS_TO_I && l > first + i);
+            out[i] = absent ? 0.0 : data[i * s->across];
         }
     }
 }
@@ -427,11 +430,345 @@ static void square(kernel *run, int n, double *a, int ld)
     }
 }
 
+/* ---- few columns ---- */
+
+/* With few columns, such as the points of a prediction, OpenBLAS spends most of the time on packing the
+ * matrix. Its kernels for 8, 4, 2 and 1 columns add up differently: with k terms, in pairs of rows
+ *
+ *     8, 4    one sum
+ *     2, 1    of each four terms the sum of the second and fourth plus that of the first and third, the very
+ *             last of the fours last; then what is left of k / 4
+ *
+ * and in the last row of an odd number
+ *
+ *     8       one sum
+ *     4, 2    the first and third plus the second and fourth; what is left of k / 4 belongs to the former
+ *     1       (the first + the third) + what is left, plus (the second + the fourth) */
+
+enum {
+    FEW_MOST = 24, /* columns at once, eights */
+    FEW_ROWS = 4,  /* at once */
+    LANES = 4      /* of a vector */
+};
+
+typedef double few_sums[FEW_ROWS][FEW_MOST];
+
+/* sum[i][j] = the sum of a[i across + l along] x[l lanes + j] over l, of `rows` rows, an even number. Lanes
+ * from `plain` on are those of 2 and 1 columns. */
+typedef struct few_call {
+    const double *x;
+    size_t lanes, plain; /* multiples of LANES */
+} few_call;
+typedef void few_kernel(const few_call *f, size_t rows, size_t terms, const double *a, size_t across,
+                        size_t along, few_sums sum);
+
+#ifdef ISA_X86
+#define AVX2 __attribute__((target("avx2")))
+typedef double lanes4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* One sum for each of `rows` rows and `vectors` vectors of lanes from j on. */
+#define PLAIN_SUMS(rows, vectors)                                                                            \
+    AVX2 static inline void plain_##rows##_##vectors(const few_call *f, size_t terms, const double *a,       \
+                                                     size_t across, size_t along, size_t j, few_sums sum)    \
+    {                                                                                                        \
+        lanes4 s[rows][vectors] = {{{0.0}}};                                                                 \
+        const double *x = f->x + j;                                                                          \
+        for (size_t l = 0; l < terms; l++, x += f->lanes, a += along) {                                      \
+            _Pragma("GCC unroll 4") for (size_t i = 0; i < (rows); i++)                                      \
+            {                                                                                                \
+                _Pragma("GCC unroll 2") for (size_t v = 0; v < (vectors); v++)                               \
+                {                                                                                            \
+                    s[i][v] += a[i * across] * *(const lanes4 *)(const void *)(x + v * LANES);               \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        for (size_t i = 0; i < (rows); i++) {                                                                \
+            for (size_t v = 0; v < (vectors); v++) {                                                         \
+                *(lanes4 *)(void *)(sum[i] + j + v * LANES) = s[i][v];                                       \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+PLAIN_SUMS(2, 1)
+PLAIN_SUMS(2, 2)
+PLAIN_SUMS(4, 1)
+PLAIN_SUMS(4, 2)
+
+/* The last lanes, of 2 and 1 columns. */
+#define SPLIT_SUMS(rows)                                                                                     \
+    AVX2 static inline void split_##rows(const few_call *f, size_t terms, const double *a, size_t across,    \
+                                         size_t along, size_t j, few_sums sum)                               \
+    {                                                                                                        \
+        lanes4 odd[rows] = {{0.0}}, even[rows] = {{0.0}}, last[rows] = {{0.0}};                              \
+        const double *x = f->x + j;                                                                          \
+        for (size_t l = 0; l < terms / 4; l++) {                                                             \
+            _Pragma("GCC unroll 2") for (size_t half = 0; half < 2; half++)                                  \
+            {                                                                                                \
+                const lanes4 first = *(const lanes4 *)(const void *)x;                                       \
+                const lanes4 second = *(const lanes4 *)(const void *)(x + f->lanes);                         \
+                _Pragma("GCC unroll 4") for (size_t i = 0; i < (rows); i++)                                  \
+                {                                                                                            \
+                    odd[i] += last[i];                                                                       \
+                    even[i] += a[i * across] * first;                                                        \
+                    last[i] = a[i * across + along] * second;                                                \
+                }                                                                                            \
+                x += 2 * f->lanes;                                                                           \
+                a += 2 * along;                                                                              \
+            }                                                                                                \
+        }                                                                                                    \
+        for (size_t i = 0; i < (rows); i++) {                                                                \
+            odd[i] = odd[i] + even[i] + last[i];                                                             \
+        }                                                                                                    \
+        for (size_t l = 0; l < terms % 4; l++, x += f->lanes, a += along) {                                  \
+            for (size_t i = 0; i < (rows); i++) {                                                            \
+                odd[i] += a[i * across] * *(const lanes4 *)(const void *)x;                                  \
+            }                                                                                                \
+        }                                                                                                    \
+        for (size_t i = 0; i < (rows); i++) {                                                                \
+            *(lanes4 *)(void *)(sum[i] + j) = odd[i];                                                        \
+        }                                                                                                    \
+    }
+
+SPLIT_SUMS(2)
+SPLIT_SUMS(4)
+
+AVX2 static void few_avx2(const few_call *f, size_t rows, size_t terms, const double *a, size_t across,
+                          size_t along, few_sums sum)
+{
+    size_t j = 0;
+    for (; j + 2 * LANES <= f->plain; j += 2 * LANES) {
+        (rows == 4 ? plain_4_2 : plain_2_2)(f, terms, a, across, along, j, sum);
+    }
+    for (; j < f->plain; j += LANES) {
+        (rows == 4 ? plain_4_1 : plain_2_1)(f, terms, a, across, along, j, sum);
+    }
+    if (j < f->lanes) {
+        (rows == 4 ? split_4 : split_2)(f, terms, a, across, along, j, sum);
+    }
+}
+#endif
+
+/* A call: at most TERMS_MOST rows of the `columns` columns are in `x`. */
+typedef struct few {
+    few_call call;
+    few_kernel *run;
+    size_t columns;
+    double *b; /* the columns, and how far they are apart */
+    size_t ldb;
+    double x[TERMS_MOST * FEW_MOST];
+} few;
+
+/* The sum for column j in the last row of an odd number. */
+static double last_row_sum(const few *w, size_t j, size_t terms, const double *a, size_t along)
+{
+    const size_t rest = w->columns % 8, within = j - w->columns / 8 * 8;
+    const int eight = j < w->columns - rest, alone = !eight && rest % 2 != 0 && within == rest - 1;
+    const double *x = w->x + j;
+    double part[4] = {0.0};
+    for (size_t l = 0; l < terms; l++, x += w->call.lanes, a += along) {
+        part[eight ? 0 : l >= terms / 4 * 4 ? 0 : alone ? l % 4 : l % 2] += *a * *x;
+        if (alone && l + 1 == terms / 4 * 4) {
+            part[0] += part[2];
+            part[1] += part[3];
+        }
+    }
+    return part[0] + part[1];
+}
+
+/* Rows `from` to `to` of the columns become c b + alpha times their sums. */
+static void few_add(const few *w, size_t from, size_t to, size_t terms, const double *a, size_t across,
+                    size_t along, double alpha, int keep)
+{
+    few_sums sum;
+    size_t rows;
+    for (size_t i = from; i < to; i += rows, a += rows * across) {
+        rows = to - i >= FEW_ROWS ? FEW_ROWS : to - i >= 2 ? 2 : 1;
+        if (rows == 1) {
+            for (size_t j = 0; j < w->columns; j++) {
+                sum[0][j] = last_row_sum(w, j, terms, a, along);
+            }
+        } else {
+            w->run(&w->call, rows, terms, a, across, along, sum);
+        }
+        for (size_t j = 0; j < w->columns; j++) {
+            double *column = w->b + j * w->ldb;
+            for (size_t r = 0; r < rows; r++) {
+                column[i + r] = (keep ? column[i + r] : 0.0) + alpha * sum[r][j];
+            }
+        }
+    }
+}
+
+/* Sets rows i and, if `pair`, i + 1 to the solution, from their sums of the rows before (transposed) or
+ * after them; `at` is the row of i in x. */
+static void few_solve(few *w, size_t i, size_t at, int pair, int transposed, const double *upper, size_t ld,
+                      const double *sum0, const double *sum1)
+{
+    const double *corner = upper + i * (ld + 1), own0 = 1.0 / corner[0];
+    const double beside = pair ? corner[ld] : 0.0, own1 = pair ? 1.0 / corner[ld + 1] : 0.0;
+    double *x = w->x + at * w->call.lanes;
+    for (size_t j = 0; j < w->columns; j++) {
+        double *b = w->b + j * w->ldb + i, first = b[0] - sum0[j], second;
+        if (!pair) {
+            first *= own0;
+        } else if (transposed) {
+            first *= own0;
+            second = (b[1] - sum1[j] - beside * first) * own1;
+        } else {
+            second = (b[1] - sum1[j]) * own1;
+            first = (first - beside * second) * own0;
+        }
+        b[0] = x[j] = first;
+        if (pair) {
+            b[1] = x[w->call.lanes + j] = second;
+        }
+    }
+}
+
+/* Rows ls to ls + terms of B = R^{-T} B, where the rows before have been taken away. */
+static void few_down(few *w, size_t ls, size_t terms, const double *upper, size_t ld)
+{
+    const size_t lanes = w->call.lanes;
+    few_sums sum;
+    for (size_t i = 0; i < terms; i += FEW_ROWS) {
+        const double *a = upper + ls + (ls + i) * ld;
+        const size_t left = terms - i, even = left >= FEW_ROWS ? FEW_ROWS : left / 2 * 2;
+        if (even > 0) {
+            w->run(&w->call, even, i, a, ld, 1, sum);
+            few_solve(w, ls + i, i, 1, 1, upper, ld, sum[0], sum[1]);
+        }
+        for (size_t r = 2; r < even; r++) {
+            for (size_t j = 0; j < w->columns; j++) {
+                sum[r][j] += a[r * ld + i] * w->x[i * lanes + j];
+                sum[r][j] += a[r * ld + i + 1] * w->x[(i + 1) * lanes + j];
+            }
+        }
+        if (even > 2) {
+            few_solve(w, ls + i + 2, i + 2, 1, 1, upper, ld, sum[2], sum[3]);
+        }
+        if (even < left && left < FEW_ROWS) {
+            for (size_t j = 0; j < w->columns; j++) {
+                sum[0][j] = last_row_sum(w, j, i + even, a + even * ld, 1);
+            }
+            few_solve(w, ls + i + even, i + even, 0, 1, upper, ld, sum[0], NULL);
+        }
+    }
+}
+
+/* The same of B = R^{-1} B, where the rows after have been taken away. */
+static void few_up(few *w, size_t ls, size_t terms, const double *upper, size_t ld)
+{
+    static const double none[FEW_MOST];
+    few_sums sum;
+    size_t i = terms;
+    if (terms % 2 != 0) {
+        i--;
+        few_solve(w, ls + i, i, 0, 0, upper, ld, none, NULL);
+    }
+    for (; i > 0; i -= 2) {
+        few_call below = w->call;
+        below.x += i * below.lanes;
+        w->run(&below, 2, terms - i, upper + (ls + i - 2) + (ls + i) * ld, 1, ld, sum);
+        few_solve(w, ls + i - 2, i - 2, 1, 0, upper, ld, sum[0], sum[1]);
+    }
+}
+
+/* NULL: OpenBLAS computes it. */
+static few *few_begin(few_kernel *run, int ldb)
+{
+    few *w = run != NULL ? malloc(sizeof *w) : NULL;
+    if (w != NULL) {
+        w->call.x = w->x;
+        w->run = run;
+        w->ldb = (size_t)ldb;
+    }
+    return w;
+}
+
+/* Takes the first of `left` columns from b on; as many as others hold whole eights. Returns how many. */
+static int few_take(few *w, int left, double *b)
+{
+    w->columns = left < FEW_MOST ? (size_t)left : FEW_MOST;
+    w->call.lanes = (w->columns + LANES - 1) / LANES * LANES;
+    w->call.plain = w->columns / LANES * LANES;
+    w->b = b;
+    memset(w->x, 0, TERMS_MOST * w->call.lanes * sizeof(double)); /* lanes without a column */
+    return (int)w->columns;
+}
+
+static void few_solves(few *w, int transposed, size_t n, const double *upper, size_t ld)
+{
+    for (size_t done = 0; done < n;) {
+        const size_t left = n - done, terms = left < TERMS_MOST ? left : TERMS_MOST;
+        const size_t ls = transposed ? done : left - terms;
+        done += terms;
+        if (transposed) {
+            few_down(w, ls, terms, upper, ld);
+            few_add(w, done, n, terms, upper + ls + done * ld, ld, 1, -1.0, 1);
+        } else {
+            few_up(w, ls, terms, upper, ld);
+            few_add(w, 0, ls, terms, upper + ls * ld, 1, ld, -1.0, 1);
+        }
+    }
+}
+
+static void solve(few_kernel *run, int transposed, int n, int q, const double *upper, int ld, double *b,
+                  int ldb)
+{
+    few *w = few_begin(run, ldb);
+    if (w == NULL) {
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, transposed ? CblasTrans : CblasNoTrans,
+                    CblasNonUnit, n, q, 1.0, upper, ld, b, ldb);
+        return;
+    }
+    for (int j = 0; j < q;) {
+        j += few_take(w, q - j, b + (size_t)j * (size_t)ldb);
+        few_solves(w, transposed, (size_t)n, upper, (size_t)ld);
+    }
+    free(w);
+}
+
+/* C = alpha op(A) B, with the columns of C in `w`. Longer sums have parts, as in OpenBLAS. */
+static void few_product(few *w, int transposed, size_t m, size_t k, double alpha, const double *a, size_t lda,
+                        const double *b, size_t ldb)
+{
+    const size_t along = transposed ? 1 : lda, across = transposed ? lda : 1;
+    size_t terms;
+    for (size_t from = 0; from < k; from += terms) {
+        const size_t left = k - from;
+        terms = left >= 2 * TERMS_MOST ? TERMS_MOST : left > TERMS_MOST ? (left / 2 + 1) / 2 * 2 : left;
+        for (size_t l = 0; l < terms; l++) {
+            for (size_t j = 0; j < w->columns; j++) {
+                w->x[l * w->call.lanes + j] = b[from + l + j * ldb];
+            }
+        }
+        few_add(w, 0, m, terms, a + from * along, across, along, alpha, from > 0);
+    }
+}
+
+/* C is m x q, op(A) m x k. */
+static void narrow(few_kernel *run, int transposed, int m, int q, int k, double alpha, const double *a,
+                   int lda, const double *b, int ldb, double *c, int ldc)
+{
+    few *w = few_begin(run, ldc);
+    if (w == NULL) {
+        cblas_dgemm(CblasColMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, m, q, k, alpha, a,
+                    lda, b, ldb, 0.0, c, ldc);
+        return;
+    }
+    for (int j = 0, taken; j < q; j += taken) {
+        taken = few_take(w, q - j, c + (size_t)j * (size_t)ldc);
+        few_product(w, transposed, (size_t)m, (size_t)k, alpha, a, (size_t)lda, b + (size_t)j * (size_t)ldb,
+                    (size_t)ldb);
+    }
+    free(w);
+}
+
 /* ---- which way ---- */
 
 /* Sides of the matrices of the comparison: of the factors, so that there are sums of two parts, and of the
  * results. */
-enum { TRY = 271, TRY_OUT = 144, TRY_RESULTS = 5 };
+enum { TRY = 271, TRY_OUT = 144, TRY_RESULTS = 8, TRY_FEW = 15 };
 
 static void fill(double *a, size_t n)
 {
@@ -440,6 +777,17 @@ static void fill(double *a, size_t n)
         state = state * 1664525u + 1013904223u;
         a[k] = (double)state * 0x1p-31 - 1.0;
     }
+}
+
+/* The kernel for few columns that goes with a kernel. */
+static few_kernel *few_of(kernel *run)
+{
+#ifdef ISA_X86
+    return run != NULL ? few_avx2 : NULL;
+#else
+    (void)run;
+    return NULL;
+#endif
 }
 
 /* All functions; the results one after the other. */
@@ -456,6 +804,10 @@ static void compute(kernel *run, const double *given, double *out)
     left(run, 60, 53, -1.0, 0, given, TRY, out + 2 * size, TRY_OUT);
     right_of(run, 35, TRY, 2.0, 0, given, TRY, out + 3 * size, 35);
     square(run, 143, out + 4 * size, TRY_OUT);
+    solve(few_of(run), 1, TRY, TRY_FEW, given, TRY, out + 5 * size, TRY);
+    solve(few_of(run), 0, TRY, TRY_FEW, given, TRY, out + 6 * size, TRY);
+    narrow(few_of(run), 1, 61, TRY_FEW, TRY, -2.0, given, TRY, given, TRY, out + 7 * size, 61);
+    narrow(few_of(run), 0, 61, TRY_FEW, TRY, 1.0, given, TRY, given, TRY, out + 7 * size + 61 * TRY_FEW, 61);
 }
 
 /* Whether the wide kernel has the bits of OpenBLAS. */
@@ -466,6 +818,9 @@ static int has_bits(kernel *run)
     int same = 0;
     if (a != NULL) {
         fill(a, given);
+        for (size_t i = 0; i < TRY; i++) {
+            a[i * (TRY + 1)] += 30.0; /* or solutions would overflow */
+        }
         compute(NULL, a, out);
         compute(run, a, out + results);
         same = memcmp(out, out + results, results * sizeof *a) == 0;
@@ -519,4 +874,26 @@ void products_right(int h, int m, double alpha, const double *upper, int ld, dou
 void products_square(int n, double *a, int ld)
 {
     square(chosen(), n, a, ld);
+}
+
+void products_solve_transposed(int n, int q, const double *upper, int ld, double *b, int ldb)
+{
+    solve(few_of(chosen()), 1, n, q, upper, ld, b, ldb);
+}
+
+void products_solve(int n, int q, const double *upper, int ld, double *b, int ldb)
+{
+    solve(few_of(chosen()), 0, n, q, upper, ld, b, ldb);
+}
+
+void products_narrow_transposed(int m, int q, int k, double alpha, const double *a, int lda, const double *b,
+                                int ldb, double *c, int ldc)
+{
+    narrow(few_of(chosen()), 1, m, q, k, alpha, a, lda, b, ldb, c, ldc);
+}
+
+void products_narrow(int m, int q, int k, const double *a, int lda, const double *b, int ldb, double *c,
+                     int ldc)
+{
+    narrow(few_of(chosen()), 0, m, q, k, 1.0, a, lda, b, ldb, c, ldc);
 }
