@@ -5,8 +5,8 @@
  * ascending order, without fused multiply-add, over at most 256 terms; then C = C + alpha * sum. So wide
  * vectors may hold any rows. The last row of an odd number and the columns after the last eight have several
  * partial sums: OpenBLAS computes those, except in products with few columns. Zeros in the place of the
- * other triangle, which it adds too, do not change a sum. The first call compares all functions with OpenBLAS,
- * which may be another version. */
+ * other triangle, which it adds too, do not change a sum. The first call compares all functions with
+ * OpenBLAS, which may be another version. */
 #include "methods/bayes/products.h"
 
 #include "methods/base/blas.h"
