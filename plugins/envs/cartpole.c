@@ -53,7 +53,8 @@ static const ds_param *const params[] = {
         "step. rk4: the classical Runge-Kutta method, which keeps the energy to 1e-3 there, at four times "
         "the cost."),
     DS_REAL("gravity", "9.81", -1e3, 1e3, "m/s^2", "Gravity, downward."),
-    DS_REAL("cart_mass", "1", 1e-9, 1e9, "kg", "Mass of the cart."),
+    DS_REAL("cart_mass", "1", 1e-9, 1e9, "kg",
+            "Mass of the cart; without effect where its velocity is prescribed (control = velocity)."),
     DS_LIST("mass", "", 0, 1e9, CHAIN_MAX_LINKS, "kg", "Masses of the links; empty = 1, 0.5, 0.25, ..."),
     DS_LIST("length", "1", 1e-9, 1e6, CHAIN_MAX_LINKS, "m", "Lengths of the links."),
     DS_LIST("com", "", -1e6, 1e6, CHAIN_MAX_LINKS, "m",

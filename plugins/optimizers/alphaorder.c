@@ -570,7 +570,9 @@ static const ds_desc desc = {
                    "sampling, for losses with kinks: order=sampling step=armijo slope=1e-4 s=0.1 lr=1.",
     .citation =
         "H. Suh, M. Simchowitz, K. Zhang, R. Tedrake: Do differentiable simulators give better policy "
-        "gradients? ICML 2022, arXiv:2202.00817",
+        "gradients? ICML 2022, arXiv:2202.00817. Gradient sampling: J. Burke, A. Lewis, M. Overton: A robust "
+        "gradient sampling algorithm for nonsmooth, nonconvex optimization. SIAM Journal on Optimization 15, "
+        "2005",
 };
 
 static const ds_opt_table table = {

@@ -16,7 +16,7 @@ points() {
 rows() {
     sqlite3 "$1/run.sqlite" "SELECT count(*) FROM eval"
 }
-over='cart_mass*=uniform(0.8, 1.2), start_theta[0]+=normal(0, 0.1)'
+over='length*=uniform(0.8, 1.2), start_theta[0]+=normal(0, 0.1)'
 same="--env cartpole --set env.steps=20 --set env.expect=8 --pictures no --seed 3"
 for case in cmaes:row lbfgsb:run; do
     opt=${case%:*} draws=${case#*:}

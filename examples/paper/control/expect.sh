@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A cartpole whose mass and start are uncertain: open-loop controls that are optimal for the nominal cartpole, against
+# A cartpole whose length and start are uncertain: open-loop controls that are optimal for the nominal cartpole, against
 # controls for the expected loss over 8 draws, at equal numbers of episodes. Both are judged on 256 other draws.
 #
 #     examples/paper/control/expect.sh                    # into results/expect: two minutes
 #     examples/paper/control/expect.sh results/other
 dshost=${DSHOST-./dshost}
 out=${1-results/expect}
-over='cart_mass*=uniform(0.7,1.3), start_theta[0]+=normal(0,0.1)'
+over='length*=uniform(0.8,1.2), start_theta[0]+=normal(0,0.1)'
 number() { tr ',{' '\n\n' | sed -n "s/.*\"$1\": *\([^ }]*\).*/\1/p"; }
 
 mkdir -p "$out" || exit 1
