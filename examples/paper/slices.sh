@@ -13,6 +13,13 @@
 # RUNS     folder with runs RUNS/TASK, whose best points are the slices' base points (all variables 0)
 #
 # Base points, targets and weight of the contact term are not published.
+tasks='assembly table triplemove writer pinball2 pinball16 flip fluid'
+for task in ${TASKS-$tasks}; do
+    case " $tasks " in
+    *" $task "*) ;;
+    *) echo "slices.sh: TASKS: there is no task '$task'; there are: $tasks" >&2 && exit 2 ;;
+    esac
+done
 default=results/slices
 . "$(dirname "$0")/slice.sh"
 

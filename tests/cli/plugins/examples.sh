@@ -218,6 +218,9 @@ done
 DSHOST=$dshost TASKS=writer run sh "$DS_TOP_SRC/examples/paper/slices.sh" "$tmp/slices2" --grid none
 [ $? -ne 0 ] && grep -q 'grid' err
 ok $? "slices.sh shows why it ended"
+DSHOST=$dshost TASKS="writer nonsense" run sh "$DS_TOP_SRC/examples/paper/slices.sh" "$tmp/slices3"
+[ $? -eq 2 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q "no task 'nonsense'; there are: assembly table" err && [ ! -e slices3 ]
+ok $? "slices.sh refuses a task that is not there"
 
 if [ -n "$DS_SANITIZE" ] || [ -z "${CHECK_ALL-}" ]; then
     skip "soft.sh" "with CHECK_ALL set and without sanitizers (make check-slow)"
