@@ -10,11 +10,13 @@
  *             new episode with v'_t = clamp(v_t + alpha k_t + K_t (x'_t - x_t))
  *             if it lowers the loss by the share `slope` of what the model predicts: v = v', mu falls
  *         without such an alpha: mu rises
+ *     until the model predicts no decrease that the loss can show
  *
  * W. Li, E. Todorov, "Iterative linear quadratic regulator design for nonlinear biological movement systems"
  * (ICINCO 2004); bounds and mu as in Y. Tassa, N. Mansard, E. Todorov, "Control-limited differential dynamic
- * programming" (ICRA 2014). With the barrier's A and B it is the trajectory optimization of T. Pang et al.
- * (arXiv:2206.10787).
+ * programming" (ICRA 2014), its change as in Y. Tassa, T. Erez, E. Todorov, "Synthesis and stabilization of
+ * complex behaviors through online trajectory optimization" (IROS 2012). With the barrier's A and B it is the
+ * trajectory optimization of T. Pang et al. (arXiv:2206.10787).
  *
  * Where the observation is the state, new episodes are stepped with feedback; else x' is that of the linear
  * model. Without a linear model every variable is a step of its own, its slope that of the loss, its second
@@ -25,13 +27,16 @@
 
 #include <diffsim/ext/steps.h>
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { STATE, STATE_JACOBIAN, CONTROL_JACOBIAN, COST_GRADIENT, COST_HESSIAN, CHANNELS };
 static const char *const names[CHANNELS] = {"state", "state_jacobian", "control_jacobian", "cost_gradient",
                                             "cost_hessian"};
 enum { MOST_TRIALS = 100 };
+static const double LEAST_MU = 1e-6, ROUNDING = 4 * DBL_EPSILON; /* of a loss, as a share */
 
 typedef struct ilqr {
     ds_opt_kit kit;
@@ -57,7 +62,9 @@ typedef struct ilqr {
     double *dx;                 /* 2 n */
     double *before, *gradient; /* without a model: the last point and its gradient, kit.n each; the present */
     double curvature;          /* without a model: 0 = unknown */
-    double mu, loss;
+    double mu, change;         /* its last factor; 1 = none yet */
+    double *tried;             /* kit.n: the k of the last line search of this model */
+    double loss;
 } ilqr;
 
 /* ---- episodes ---- */
@@ -221,12 +228,15 @@ static ds_status try_feedback(ilqr *s, size_t first, size_t count, size_t *done)
 /* ---- search ---- */
 
 /* Tries the lengths until one is good enough: the first alone, then the others together. *taken: whether v
- * was replaced. */
+ * was replaced. Where mu outweighs the second derivatives, k is the gradient divided by mu: a shorter step is
+ * that of a larger mu, and only the first length is tried. */
 static ds_status line_search(ilqr *s, double slope, double bend, int *taken)
 {
+    const size_t lengths = s->mu >= 1.0 ? 1 : s->trials;
     *taken = 0;
-    for (size_t first = 0; first < s->trials && !*taken; first = first == 0 ? 1 : s->trials) {
-        const size_t count = first == 0 ? 1 : s->trials - first;
+    memcpy(s->tried, s->k, s->kit.n * sizeof *s->k);
+    for (size_t first = 0; first < lengths && !*taken; first = first == 0 ? 1 : lengths) {
+        const size_t count = first == 0 ? 1 : lengths - first;
         size_t done;
         const ds_status status =
             s->has_feedback ? try_feedback(s, first, count, &done) : try_linear(s, first, count, &done);
@@ -289,9 +299,59 @@ static void convert_model(ilqr *s)
     }
 }
 
+/* mu rises and falls by factors that grow as long as it keeps its direction; below LEAST_MU it is 0. */
 static void raise_mu(ilqr *s)
 {
-    s->mu = s->mu > 0.0 ? 10.0 * s->mu : 1e-6;
+    s->change = fmax(2.0, 2.0 * s->change);
+    s->mu = fmax(LEAST_MU, s->change * s->mu);
+}
+
+static void lower_mu(ilqr *s)
+{
+    s->change = fmin(0.5, 0.5 * s->change);
+    s->mu = s->change * s->mu >= LEAST_MU ? s->change * s->mu : 0.0;
+}
+
+/* Is k the one that failed but for a tenth? Its trials would fail like those. */
+static int is_tried(const ilqr *s)
+{
+    double most = 0.0, off = 0.0;
+    for (size_t i = 0; i < s->kit.n; i++) {
+        most = fmax(most, fabs(s->tried[i]));
+        off = fmax(off, fabs(s->k[i] - s->tried[i]));
+    }
+    return off <= 0.1 * most;
+}
+
+/* Steps from the model until one succeeds. *taken = 0: none does, or the model predicts no decrease that the
+ * loss can show. */
+static ds_status take_step(ilqr *s, int *taken)
+{
+    const riccati_model model = model_of(s);
+    const double scale = riccati_scale(&model, s->room);
+    *taken = 0;
+    for (int failed = 0; s->mu <= s->mu_most; raise_mu(s)) {
+        double slope, bend;
+        if (!riccati_back(&model, s->mu, scale, s->k, s->K, &slope, &bend, s->room)) {
+            continue;
+        }
+        if (!(slope - bend > ROUNDING * fabs(s->loss))) {
+            return DS_OK;
+        }
+        if (failed && is_tried(s)) {
+            continue;
+        }
+        const ds_status status = line_search(s, slope, bend, taken);
+        if (status != DS_OK || s->kit.host->should_stop(s->kit.host)) {
+            return status != DS_OK ? status : DS_STOPPED;
+        }
+        if (*taken) {
+            lower_mu(s);
+            return DS_OK;
+        }
+        failed = 1;
+    }
+    return DS_OK;
 }
 
 /* One search, from its start until it makes no more progress. */
@@ -302,10 +362,11 @@ static ds_status ilqr_search(void *self)
     int64_t stall = 0;
     ds_opt_kit_start(&s->kit, s->kit.round, s->v);
     s->mu = s->mu_start;
+    s->change = 1.0;
     s->curvature = 0.0;
     for (int64_t t = 0; t < s->j && stall <= s->patience; t++) {
-        double slope, bend, before = s->loss;
-        int taken = 0;
+        const double before = s->loss;
+        int taken;
         ds_status status = s->has_model ? read_model(s, &s->loss) : read_gradient(s, &s->loss);
         if (status != DS_OK || !isfinite(s->loss)) {
             return status;
@@ -317,25 +378,9 @@ static ds_status ilqr_search(void *self)
         if (s->has_model) {
             convert_model(s);
         }
-        const riccati_model model = model_of(s);
-        const double scale = riccati_scale(&model, s->room);
-        while (!taken && s->mu <= s->mu_most) {
-            if (!riccati_back(&model, s->mu, scale, s->k, s->K, &slope, &bend, s->room)) {
-                raise_mu(s);
-                continue;
-            }
-            if (!(slope > 0.0)) {
-                return DS_OK; /* the model has its minimum here */
-            }
-            status = line_search(s, slope, bend, &taken);
-            if (status != DS_OK || s->kit.host->should_stop(s->kit.host)) {
-                return status != DS_OK ? status : DS_STOPPED;
-            }
-            if (taken) {
-                s->mu = s->mu > 1e-8 ? 0.1 * s->mu : 0.0;
-            } else {
-                raise_mu(s);
-            }
+        status = take_step(s, &taken);
+        if (status != DS_OK) {
+            return status;
         }
         if (!taken) {
             return DS_OK;
@@ -358,7 +403,7 @@ static const ds_channel *find_channel(const ds_objective_channels *list, const c
 }
 
 /* Without a linear model: every variable is a step with one control, and one state that stays 0. */
-static ds_status take_gradients(ilqr *s)
+static ds_status take_gradients(ilqr *s, const char *why)
 {
     const size_t N = s->kit.n;
     s->T = N;
@@ -368,8 +413,9 @@ static ds_status take_gradients(ilqr *s)
     }
     s->before = ds_memory_doubles(&s->kit.memory, 2 * N);
     s->gradient = ds_memory_doubles(&s->kit.memory, N);
-    s->kit.host->log(s->kit.host, DS_LOG_INFO,
-                     "the environment has no linear model of its steps: a damped gradient descent");
+    char line[200];
+    snprintf(line, sizeof line, "%s: a damped gradient descent", why);
+    s->kit.host->log(s->kit.host, DS_LOG_INFO, line);
     return DS_OK;
 }
 
@@ -382,8 +428,12 @@ static ds_status find_model(ilqr *s)
         c[i] = find_channel(list, names[i], &s->number[i]);
         const int matrices = i == STATE_JACOBIAN || i == CONTROL_JACOBIAN;
         if (c[i] == NULL || (c[i]->ndim != (matrices ? 3 : 2) && !(i == COST_HESSIAN && c[i]->ndim == 3))) {
-            return take_gradients(s);
+            return take_gradients(s, "the environment has no linear model of its steps");
         }
+    }
+    /* An episode has one state more than steps: the host joins the episodes of an expected loss. */
+    if (c[STATE]->shape[0] > c[CONTROL_JACOBIAN]->shape[0] + 1) {
+        return take_gradients(s, "an evaluation has several episodes, each with a linear model of its own");
     }
     s->full = c[COST_HESSIAN]->ndim == 3;
     s->has_model = 1;
@@ -436,6 +486,7 @@ static ds_status ilqr_begin(void *self)
     s->k = ds_memory_doubles(own, s->kit.n);
     s->K = ds_memory_doubles(own, s->kit.n * s->n);
     s->room = ds_memory_doubles(own, riccati_room(s->n, s->m));
+    s->tried = ds_memory_doubles(own, s->kit.n);
     s->trial = ds_memory_doubles(own, s->trials * s->kit.n);
     s->trial_loss = ds_memory_doubles(own, s->trials);
     s->dx = ds_memory_doubles(own, 2 * s->n);
@@ -466,7 +517,8 @@ static void ilqr_read(void *self, ds_param_reader *in)
 static const ds_param *const params[] = {
     DS_INT("trials", "8", 1, MOST_TRIALS, "",
            "Lengths alpha = 1, shrink, shrink^2, ... of an iteration: the first is tried alone, the others "
-           "together; one evaluation each."),
+           "together; one evaluation each. From mu = 1 on only the first: shorter ones are those of a larger "
+           "mu."),
     DS_REAL("shrink", "0.5", 1e-3, 0.999, "", "Factor from one length to the next."),
     DS_REAL("slope", "0.1", 0, 1, "", "Share of the predicted decrease that a trial must reach."),
     DS_REAL("mu", "0", 0, 1e12, "",
@@ -485,7 +537,7 @@ static const ds_param *const params[] = {
     NULL};
 
 static const ds_desc desc = {
-    OPT_DESC("ilqr", "0.1.0"),
+    OPT_DESC("ilqr", "0.2.0"),
     .needs = DS_OPT_IDS(DS_HAS_GRADIENT),
     .uses = DS_OPT_IDS(DS_EXT_CHANNELS, DS_EXT_STEPS),
     .summary = "Iterative linear quadratic regulator: improves controls by the linear model of each step",
@@ -493,13 +545,17 @@ static const ds_desc desc = {
         "Repeats: linearise the steps of an episode and expand its cost; find the feedback law that "
         "minimises the model within the bounds; step a new episode with it, shorter steps first where that "
         "fails. Converges almost as fast as Newton's method on smooth tasks of control, at a cost that grows "
-        "linearly with the steps. An iteration takes one evaluation for the model and one for each trial.\n"
+        "linearly with the steps. An iteration takes one evaluation for the model and one for each trial. "
+        "A search ends, and another begins at a random point, where the model predicts no decrease above the "
+        "rounding of the loss.\n"
         "The choice where the environment has the channels state, state_jacobian, control_jacobian, "
-        "cost_gradient and cost_hessian. Without them it is a damped gradient descent, and lbfgsb is better.",
+        "cost_gradient and cost_hessian. Without them, and with env.expect, it is a damped gradient descent, "
+        "and lbfgsb is better.",
     .citation =
         "W. Li, E. Todorov: Iterative linear quadratic regulator design for nonlinear biological movement "
         "systems. ICINCO 2004; Y. Tassa, N. Mansard, E. Todorov: Control-limited differential dynamic "
-        "programming. ICRA 2014",
+        "programming. ICRA 2014; Y. Tassa, T. Erez, E. Todorov: Synthesis and stabilization of complex "
+        "behaviors through online trajectory optimization. IROS 2012",
 };
 
 static const ds_opt_table table = {

@@ -33,6 +33,14 @@ for case in cmaes:row lbfgsb:run; do
         result $? "$opt, new draws for each $draws: jobs, isolation, run.ini, resume; 160 episodes are 20 rows"
 done
 
+# ilqr: each draw has a linear model of its own, of which none is that of the mean.
+for env in cartpole planar_hand push; do
+    rm -rf law
+    "$dshost" run --env $env --opt ilqr --set env.expect=2 --set "env.expect_over=x+=normal(0,0.01)" --budget 20 \
+        --pictures no --out law >out 2>err && [ "$(rows law)" -eq 10 ] && [ "$(grep -c 'damped gradient descent' err)" -eq 1 ]
+    result $? "ilqr, two draws of $env: a gradient descent, which says so"
+done
+
 # One least-squares problem over all draws: J v has the rows of each draw.
 "$dshost" run --env analytic --set env.function=rosenbrock --set env.dim=3 --opt lm --set env.expect=4 \
     --set "env.expect_over=x+=uniform(-0.1,0.1)" --budget 400 --pictures no --out lm >out 2>err &&

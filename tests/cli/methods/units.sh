@@ -66,6 +66,18 @@ for feedback in true false; do
 		linear/summary.json one.run/summary.json
 	result $? "ilqr, feedback $feedback: a linear task in one iteration, as good as 400 evaluations of lbfgsb"
 done
+# At the minimum a search makes no more trials: after the five evaluations of the first one comes a random start.
+rm -rf wall
+"$dshost" run --env spring_wall --opt ilqr --budget 10 --pictures no --out wall >out 2>err &&
+	"$dshost" export wall --format csv --no-times --out wall.csv >/dev/null 2>err &&
+	[ "$(awk -F, 'NR > 1 { print $2 }' wall.csv | sort -u | wc -l)" -ge 5 ]
+result $? "ilqr: where the model predicts no decrease a search ends"
+# A step that failed isn't tried again with a larger mu that doesn't change it.
+rm -rf friction
+"$dshost" run --env friction --opt ilqr --budget 100 --pictures no --out friction >out 2>err &&
+	"$dshost" export friction --format csv --no-times --out friction.csv >/dev/null 2>err &&
+	[ "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) tag = $i == "tag" ? i : tag } NR > 1 && $tag == "model"' friction.csv | wc -l)" -ge 12 ]
+result $? "ilqr: few trials fail"
 # no gradient; no controls
 "$dshost" run --env cartpole_gym --opt ilqr --budget 9 --pictures no --out none >out 2>err
 [ $? -ne 0 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'ilqr' err
