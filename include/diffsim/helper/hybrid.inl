@@ -74,8 +74,15 @@ static inline int ds_hybrid_connect(const char *word, uint64_t hooks, const ds_h
     }
     char names[320];
     ds_hybrid_names(hooks, hook, kind, names, sizeof names);
-    snprintf(why, DS_NETWORK_FILE_TEXT, "there is no %s '%.60s'; there are: %s",
-             kind == DS_HOOK_INPUT ? "input" : "output", word, names);
+    const char *const noun = kind == DS_HOOK_INPUT ? "input" : "output";
+    if (first == 0) { /* no hook of this kind */
+        snprintf(why, DS_NETWORK_FILE_TEXT,
+                 "there is no %s '%.60s': the environment has no hook points for %ss with these parameters; "
+                 "leave residual empty",
+                 noun, word, noun);
+    } else {
+        snprintf(why, DS_NETWORK_FILE_TEXT, "there is no %s '%.60s'; there are: %s", noun, word, names);
+    }
     return 0;
 }
 

@@ -417,6 +417,12 @@ static void bad_wirings(void **state)
         }
         assert_int_equal(h.nets, 0);
     }
+    ds_hybrid none;
+    char why[DS_NETWORK_FILE_TEXT];
+    assert_false(ds_hybrid_wire(&none, "force = v", 0, NULL, why));
+    assert_string_equal(why,
+                        "there is no output 'force': the environment has no hook points for outputs with "
+                        "these parameters; leave residual empty");
 }
 
 /* c . outputs of a model with analytic outputs 2 inputs[1], inputs[0]^2, 3, changed by two networks. */
