@@ -320,8 +320,8 @@ static int accept_file(ds_store *s, ds_error *e)
     }
     if (stat(s->path, &st) == 0 && st.st_size == 0 && application == 0) {
         return ds_fail(e, DS_EXIT_IO,
-                       "%s: damaged: the file is empty; restore it from a copy, or start again with the .ini "
-                       "file next to it",
+                       "%s: the file is empty: the run ended before its first record; remove the file, and "
+                       "resume starts anew from the .ini file next to it",
                        s->path);
     }
     if (application != DS_STORE_APPLICATION) {

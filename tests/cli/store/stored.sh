@@ -200,7 +200,11 @@ else
 fi
 copy good bad
 : >bad/run.sqlite
-refuses 6 "bad/run.sqlite: damaged: the file is empty" "an empty store" "$dshost" resume bad
+refuses 6 "bad/run.sqlite: the file is empty: the run ended before its first record; remove the file, and resume starts anew" \
+    "an empty store" "$dshost" resume bad
+rm bad/run.sqlite bad/summary.json
+status 0 "and without the file resume starts anew" "$dshost" resume bad
+same "as the first time" good bad
 
 # ---- starts that were killed before there was a record ----
 for budget in 60 80; do
