@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/stop.h"
 #include "embed/embed.h"
 #include "evaluate/pool.h"
@@ -157,6 +158,7 @@ static double optimizer_cost(const ds_module *optimizer, const ds_settings *sett
     }
     pid_t child = fork();
     if (child == 0) {
+        ds_log_set_level(DS_LOG_ERROR + 1); /* what an optimizer says of this function is not for the user */
         own = search_for(optimizer, settings, n, budget, has_gradient, limit);
         _exit(write(ends[1], &own, sizeof own) == sizeof own ? 0 : 1);
     }

@@ -163,6 +163,10 @@ own() { # own CELL: seconds of the optimizer itself, null = not known
 }
 awk -v bo="$(own analytic/bo)" -v least="$(own analytic/rand)" 'BEGIN { exit !(bo > 0.1 && bo > 20 * least) }' && [ "$(own pendulum/ppo)" = null ]
 result $? "--dry-run knows that bo takes time of its own, and that it does not know what ppo takes"
+ini '[bench]|envs=push|opts=ilqr|runs=1|[run]|budget=20'
+status 0 "--dry-run of ilqr" "$dshost" bench f.ini --dry-run --out new
+[ ! -s "$tmp/err" ]
+result $? "prints nothing about the function of its trial search"
 
 # ---- shards ----
 for i in 1 2 3; do
