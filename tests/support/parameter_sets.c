@@ -296,7 +296,7 @@ const scene scenes[] = {
     {.id = "ball_wall"},
     {.id = "pusher1d"},
     {.id = "hydro2d"},
-    STEPS("planar_hand"),
+    {.id = "planar_hand", .hints = {{"steps", 1, 60, NULL}, {"draws", 1, 4, NULL}}},
     STEPS("push"),
     STEPS("push_far"),
     STEPS("friction"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* planar_hand.c - two fingers move and turn a disc on a table by quasi-dynamic steps; contact is hard, or
- * smoothed by a logarithmic barrier (Pang et al. 2023). */
+ * smoothed by a logarithmic barrier or by noise (Pang et al. 2023). */
 #include "engines/kit/bundled.h"
 #include "engines/physics/quasidynamic/hand.h"
 #include "engines/physics/smoothing/plain.h"
@@ -8,20 +8,25 @@
 
 #include <string.h>
 
-enum { HARD, SMOOTH };
-static const char *const contacts[] = {"hard", "smooth", NULL};
-static const char *const gradients[] = {"exact", "smooth", NULL};
+enum { HARD, SMOOTH, MEAN }; /* of contact_grad, HARD: exact */
+static const char *const contacts[] = {"hard", "smooth", "mean", NULL};
+static const char *const gradients[] = {"exact", "smooth", "mean", NULL};
 
 static const ds_param *const params[] = {
     DS_ENUM("contact", "hard", contacts,
             "hard = forces act on contact only; smooth = a logarithmic barrier, whose forces act at a "
-            "distance."),
+            "distance; mean = the mean of hard steps with noise."),
     DS_ENUM("contact_grad", "exact", gradients,
-            "contact = hard: exact = the derivative of the loss; smooth = the gradient alone takes the "
-            "barrier's derivatives at the states of hard contact; not the derivative of any loss."),
+            "contact = hard: exact = the derivative of the loss; smooth, mean = the gradient alone takes the "
+            "derivatives of that contact at the states of hard contact; not the derivative of any loss."),
     DS_REAL("kappa", "1000", 1e-3, 1e12, "1/(N m s)",
             "Sharpness of the barrier: the gap of a pushed contact is about 1/sqrt(kappa drag).",
             .flags = DS_PARAM_LOG),
+    DS_REAL("noise", "0.03", 1e-9, 10, "m, rad",
+            "mean: standard deviation of the normal noise on each number of state and control.",
+            .flags = DS_PARAM_LOG),
+    DS_INT("draws", "50", 1, 10000, "",
+           "mean: draws of the noise, each used with both signs; the same ones in all steps."),
     DS_REAL("friction", "0.5", 0, 10, "", "Coefficient of friction of links and disc."),
     DS_REAL("drag", "1", 1e-6, 1e6, "N s/m", "Viscous drag of the table on the disc."),
     DS_REAL("stiffness", "20", 1e-6, 1e6, "N m/rad", "Stiffness of the joints."),
@@ -53,11 +58,28 @@ static const rollout_system fingers_system = {
 
 static const char *const joints[] = {"left.1", "left.2", "right.1", "right.2"};
 
+/* Steps of `contact`. The draws are fixed: the mean is a function of state and control alone. */
+static void set_contact(fingers *e, ds_param_reader *in, hand *h, int64_t contact)
+{
+    const uint64_t draws = (uint64_t)ds_param_int(in, "draws");
+    const double noise = ds_param_real(in, "noise"), kappa = ds_param_real(in, "kappa");
+    h->kappa = contact == SMOOTH ? kappa : 0;
+    if (contact == MEAN && in->status == DS_OK) {
+        double *to = ds_memory_doubles(&e->loop.kit.memory, draws * HAND_NOISE);
+        ds_random random = ds_random_open(1, "contact", 0);
+        for (uint64_t i = 0; to != NULL && i < draws * HAND_NOISE; i++) {
+            to[i] = noise * ds_random_normal(&random);
+        }
+        h->noise = to;
+        h->draws = draws;
+        e->loop.roll.work = draws << 13; /* two steps of some 4000 operations */
+    }
+}
+
 static void read_hand(void *self, ds_param_reader *in)
 {
     fingers *e = self;
     const int64_t contact = ds_param_int(in, "contact"), gradient = ds_param_int(in, "contact_grad");
-    const double kappa = ds_param_real(in, "kappa");
     e->hand = (hand){.base = {{-0.25, 0}, {0.25, 0}},
                      .length = {0.35, 0.3},
                      .thickness = 0.03,
@@ -65,12 +87,12 @@ static void read_hand(void *self, ds_param_reader *in)
                      .friction = ds_param_real(in, "friction"),
                      .drag = ds_param_real(in, "drag"),
                      .stiffness = ds_param_real(in, "stiffness"),
-                     .kappa = contact == SMOOTH ? kappa : 0,
                      .links = 0xf};
-    if (in->status == DS_OK && contact == SMOOTH && gradient == SMOOTH) {
+    if (in->status == DS_OK && contact != HARD && gradient != HARD) {
         in->status = ds_host_fail(in->host, DS_E_PARAM,
-                                  "parameters contact = smooth and contact_grad = smooth: the gradient of a "
-                                  "smooth contact is smooth already; take contact_grad = exact");
+                                  "parameters contact = %s and contact_grad = %s: the gradient of a smooth "
+                                  "contact is smooth already; take contact_grad = exact",
+                                  contacts[contact], gradients[gradient]);
     }
     open_loop_read(&e->loop, in, &fingers_system,
                    &(open_loop_usual){.steps = 20,
@@ -84,9 +106,12 @@ static void read_hand(void *self, ds_param_reader *in)
     e->loop.unit = "rad";
     e->loop.state_doc = "Place (m) and angle (rad) of the disc, and the four joint angles, before the step.";
     e->hand.h = e->loop.h;
+    set_contact(e, in, &e->hand, contact);
     e->differential = e->hand;
-    e->differential.kappa = contact == SMOOTH || gradient == SMOOTH ? kappa : 0;
-    e->loop.kit.grad_kind = contact == HARD && gradient == SMOOTH ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
+    if (gradient != HARD) {
+        set_contact(e, in, &e->differential, gradient);
+    }
+    e->loop.kit.grad_kind = gradient != HARD ? DS_GRAD_SMOOTHED : DS_GRAD_ADJOINT;
 }
 
 /* ---- scene ---- */
@@ -175,13 +200,15 @@ static const ds_desc desc = {
     .description =
         "Variables: by how much the commanded angles of the four joints are ahead of the joints, in each of "
         "20 steps of 0.1 s. A step minimises the work of joint springs and of the table's drag, without "
-        "inertia: under the conditions of contact with friction (hard), or with a logarithmic barrier "
-        "(smooth).\nLoss: sum of (x - goal)' Q (x - goal) + u' R u over the steps, plus the last state with "
-        "Qd. A state is x, y, angle of the disc and the four joint angles.\nDefaults: Q = 1, 1, 0.1, 0, ..., "
+        "inertia: under the conditions of contact with friction (hard), with a logarithmic barrier (smooth), "
+        "or "
+        "as the mean of hard steps with noise on state and control (mean).\nLoss: sum of (x - goal)' Q "
+        "(x - goal) + u' R u over the steps, plus the last state with Qd. A state is x, y, angle of the disc "
+        "and the four joint angles.\nDefaults: Q = 1, 1, 0.1, 0, ..., "
         "Qd = 100, 100, 10, 0, ..., R = 0.1; the disc begins at 0, 0.5 and should end at 0.05, 0.5, turned "
         "by 0.5 rad. At the start no link touches it: the hard gradient of u = 0 is 0.\nStepwise control "
         "with derivatives; the observation is the state. Channels: states, the Jacobians A and B of each "
-        "step (those of the barrier with contact = smooth or contact_grad = smooth), derivatives of the "
+        "step (of the barrier or the mean where contact or contact_grad says so), derivatives of the "
         "cost.\nMetrics: x, y, angle, smallest gap, sum of the normal forces of the step that starts at the "
         "frame, distance and angle to the goal, cost.",
     .citation = SMOOTHING_PANG,

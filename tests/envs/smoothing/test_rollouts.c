@@ -146,6 +146,8 @@ static const struct {
     {"envs/planar_hand", {"friction=0", "steps=40"}, 0.5, 0},
     {"envs/planar_hand", {"contact=smooth"}, 0.5, 1},
     {"envs/planar_hand", {"contact=smooth", "kappa=1e5", "friction=1"}, 0.3, 1},
+    {"envs/planar_hand", {"contact=mean", "draws=2"}, 0.5, 0},
+    {"envs/planar_hand", {"contact=mean", "draws=3", "noise=0.01", "friction=0"}, 0.5, 0},
     {"envs/pendulum", {"variant=swingup200"}, 0.3, 1},
     {"envs/tennis", {NULL}, 0.03, 0},
     {"envs/tennis", {"contact=bounce"}, 0.03, 0},
@@ -678,6 +680,8 @@ static void steps_have_linear_models(void **state)
         {"envs/planar_hand", {NULL}, 7, 4, 0, 0},
         {"envs/planar_hand", {"contact=smooth"}, 7, 4, 0, 0},
         {"envs/planar_hand", {"contact_grad=smooth"}, 7, 4, 0, 0},
+        {"envs/planar_hand", {"contact=mean", "draws=10"}, 7, 4, 0, 0},
+        {"envs/planar_hand", {"contact_grad=mean", "draws=10"}, 7, 4, 0, 0},
     };
     for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
         fake_env e;
@@ -749,7 +753,38 @@ static void steps_have_linear_models(void **state)
     }
 }
 
-RUN_TESTS(steps_have_linear_models, measured_once, hits_of_tennis, gradients_are_slopes,
-          stiffness_costs_the_first_order, narrow_ramp_is_hard, gap_without_gradient, soft_proximity,
-          pivot_keeps_momentum, edge_and_dome, robot_is_stopped, discs_felt_from_afar, beside_evaluate,
-          by_definition, same_mean, random_starts)
+/* Random numbers of one environment, drawn once: the same gradient in every instance, and no other motion. */
+static void mean_gradient_of_the_hand(void **state)
+{
+    enum { N = 80 };
+    double x[N], grad[4][N], loss[4];
+    rigid_random(x, N, 3);
+    for (int i = 0; i < N; i++) {
+        x[i] *= 0.05;
+    }
+    for (int k = 0; k < 4; k++) {
+        fake_env e;
+        fake_env_open(
+            &e, "envs/planar_hand",
+            SETTINGS(k < 3 ? "contact_grad=mean" : "contact_grad=exact", k == 2 ? "noise=1e-8" : NULL), 0, 0);
+        assert_int_equal(e.info.n, N);
+        loss[k] = fake_eval(&e, x, grad[k], (uint64_t)k, NULL);
+        assert_true(loss[k] == loss[0]);
+        fake_env_close(&e);
+    }
+    double apart = 0, size = 0;
+    assert_memory_equal(grad[0], grad[1], sizeof grad[0]);
+    for (int i = 0; i < N; i++) {
+        assert_near(grad[2][i], grad[3][i], 1e-4 * (1 + fabs(grad[3][i]))); /* without noise: the hard one */
+        apart += pow(grad[0][i] - grad[3][i], 2);
+        size += pow(grad[3][i], 2);
+    }
+    print_message("mean and exact gradient: apart %.3g of %.3g\n", sqrt(apart), sqrt(size));
+    assert_true(apart > 1e-4 * size);
+    fake_env_refuses("envs/planar_hand", SETTINGS("contact=mean", "contact_grad=mean"), "smooth already");
+}
+
+RUN_TESTS(steps_have_linear_models, mean_gradient_of_the_hand, measured_once, hits_of_tennis,
+          gradients_are_slopes, stiffness_costs_the_first_order, narrow_ramp_is_hard, gap_without_gradient,
+          soft_proximity, pivot_keeps_momentum, edge_and_dome, robot_is_stopped, discs_felt_from_afar,
+          beside_evaluate, by_definition, same_mean, random_starts)

@@ -401,7 +401,23 @@ static void write_program(const hand *h, const double *q, const double *u, touch
     }
 }
 
-int hand_step(const hand *h, const double *q, const double *u, double *next, double *force)
+/* Steps of a mean. */
+static uint64_t passes(const hand *h)
+{
+    return h->draws > 0 ? 2 * h->draws : 1;
+}
+
+/* State and control of step k of a mean. Both signs of a draw, so that the mean of the noise is 0. */
+static void disturb(const hand *h, uint64_t k, const double *q, const double *u, double *at)
+{
+    memcpy(at, q, HAND_STATES * sizeof *at);
+    memcpy(at + HAND_STATES, u, HAND_CONTROLS * sizeof *at);
+    for (int i = 0; h->draws > 0 && i < HAND_NOISE; i++) {
+        at[i] += (k % 2 ? -1 : 1) * h->noise[k / 2 * HAND_NOISE + (uint64_t)i];
+    }
+}
+
+static int step_once(const hand *h, const double *q, const double *u, double *next, double *force)
 {
     touch t[HAND_LINKS];
     contact_program p;
@@ -418,6 +434,34 @@ int hand_step(const hand *h, const double *q, const double *u, double *next, dou
         }
     }
     return made;
+}
+
+int hand_step(const hand *h, const double *q, const double *u, double *next, double *force)
+{
+    double moved[HAND_STATES] = {0}, pressed[HAND_LINKS] = {0}, count = 0;
+    if (h->draws == 0) {
+        return step_once(h, q, u, next, force);
+    }
+    for (uint64_t k = 0; k < passes(h); k++) {
+        double at[HAND_NOISE], to[HAND_STATES], by[HAND_LINKS];
+        disturb(h, k, q, u, at);
+        if (step_once(h, at, at + HAND_STATES, to, by)) {
+            count++;
+            for (int i = 0; i < HAND_STATES; i++) {
+                moved[i] += to[i] - at[i];
+            }
+            for (int l = 0; l < HAND_LINKS; l++) {
+                pressed[l] += by[l];
+            }
+        }
+    }
+    for (int i = 0; i < HAND_STATES; i++) {
+        next[i] = q[i] + moved[i] / count; /* no step: NaN */
+    }
+    for (int l = 0; force && l < HAND_LINKS; l++) {
+        force[l] = pressed[l] / count;
+    }
+    return count > 0;
 }
 
 /* Adds what x_bar means for the joints: x is a point of link 2 or, if `first`, of link 1. */
@@ -510,30 +554,63 @@ static void back(const hand *h, const double *q, const touch *t, const contact_p
     }
 }
 
+/* The products of `rows` adjoints, one after the other, with the mean of the derivatives by state and
+ * control. */
+static void back_of_mean(const hand *h, const double *q, const double *u, int rows, const double *next_bar,
+                         double bar[][HAND_NOISE])
+{
+    double count = 0;
+    memset(bar, 0, (unsigned)rows * sizeof *bar);
+    for (uint64_t k = 0; k < passes(h); k++) {
+        touch t[HAND_LINKS];
+        contact_program p;
+        contact_solution s;
+        double at[HAND_NOISE];
+        disturb(h, k, q, u, at);
+        write_program(h, at, at + HAND_STATES, t, &p);
+        if (contact_program_solve(&p, &s)) {
+            count++;
+            for (int r = 0; r < rows; r++) {
+                back(h, at, t, &p, &s, next_bar + r * HAND_STATES, bar[r], bar[r] + HAND_STATES);
+            }
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        for (int i = 0; i < HAND_NOISE; i++) {
+            bar[r][i] /= count;
+        }
+    }
+}
+
 void hand_back(const hand *h, const double *q, const double *u, const double *next_bar, double *q_bar,
                double *u_bar)
 {
-    touch t[HAND_LINKS];
-    contact_program p;
-    contact_solution s;
-    write_program(h, q, u, t, &p);
-    contact_program_solve(&p, &s);
-    back(h, q, t, &p, &s, next_bar, q_bar, u_bar);
+    if (h->draws == 0) {
+        touch t[HAND_LINKS];
+        contact_program p;
+        contact_solution s;
+        write_program(h, q, u, t, &p);
+        contact_program_solve(&p, &s);
+        back(h, q, t, &p, &s, next_bar, q_bar, u_bar);
+        return;
+    }
+    double bar[1][HAND_NOISE];
+    back_of_mean(h, q, u, 1, next_bar, bar);
+    for (int i = 0; i < HAND_NOISE; i++) {
+        *(i < HAND_STATES ? q_bar + i : u_bar + i - HAND_STATES) += bar[0][i];
+    }
 }
 
 void hand_linearise(const hand *h, const double *q, const double *u, double A[HAND_STATES][HAND_STATES],
                     double B[HAND_STATES][HAND_CONTROLS])
 {
-    touch t[HAND_LINKS];
-    contact_program p;
-    contact_solution s;
-    write_program(h, q, u, t, &p);
-    contact_program_solve(&p, &s);
+    double unit[HAND_STATES * HAND_STATES] = {0}, bar[HAND_STATES][HAND_NOISE];
     for (int i = 0; i < HAND_STATES; i++) {
-        double unit[HAND_STATES] = {0};
-        unit[i] = 1;
-        memset(A[i], 0, sizeof A[i]);
-        memset(B[i], 0, sizeof B[i]);
-        back(h, q, t, &p, &s, unit, A[i], B[i]);
+        unit[i * (HAND_STATES + 1)] = 1;
+    }
+    back_of_mean(h, q, u, HAND_STATES, unit, bar);
+    for (int i = 0; i < HAND_STATES; i++) {
+        memcpy(A[i], bar[i], sizeof A[i]);
+        memcpy(B[i], bar[i] + HAND_STATES, sizeof B[i]);
     }
 }

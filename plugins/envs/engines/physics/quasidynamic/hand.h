@@ -14,6 +14,8 @@
 #ifndef DS_ENGINES_HAND_H
 #define DS_ENGINES_HAND_H
 
+#include <stdint.h>
+
 /* ---- the program of a step ---- */
 
 /* A quasi-dynamic step with contact as a convex program over the displacement d:
@@ -64,7 +66,7 @@ void contact_program_back(const contact_program *p, const contact_solution *at, 
 
 /* ---- the hand ---- */
 
-enum { HAND_STATES = 7, HAND_CONTROLS = 4, HAND_FINGERS = 2, HAND_LINKS = 4 };
+enum { HAND_STATES = 7, HAND_CONTROLS = 4, HAND_FINGERS = 2, HAND_LINKS = 4, HAND_NOISE = 11 };
 
 typedef struct hand {
     double base[HAND_FINGERS][2]; /* of joint 1, m */
@@ -76,6 +78,11 @@ typedef struct hand {
     double kappa;                 /* of the barrier, 1/(N m s); 0 = hard contact */
     unsigned links;               /* bit l: link l can touch the disc; links 0, 1 are the left finger */
     double shift[HAND_LINKS];     /* added to the gap of each link, m */
+    /* draws > 0: a step is the mean of steps with noise on state and control, and so are its derivatives
+     * (randomized smoothing, as in the source). noise: draws x HAND_NOISE numbers, each used with both signs.
+     * Draws in which the disc is wedged in are left out. */
+    uint64_t draws;
+    const double *noise;
 } hand;
 
 /* Where joint 2 and the tip of finger f are. */

@@ -20,10 +20,10 @@ static void rollout_open(rollout *r, ds_memory *m, const rollout_system *system,
     r->u = ds_memory_doubles(m, steps * nu);
 }
 
-/* Polls the stop flag about every 2^20 operations of a policy. */
+/* Polls the stop flag about every 2^20 operations. */
 static int stops(rollout *r, uint64_t t)
 {
-    const uint64_t work = r->system->states * r->system->controls + 64;
+    const uint64_t work = r->system->states * r->system->controls + 64 + r->work;
     if (r->host != NULL && t % (((uint64_t)1 << 20) / work + 1) == 0 && r->host->should_stop(r->host)) {
         r->stopped = 1;
     }

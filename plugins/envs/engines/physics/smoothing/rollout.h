@@ -37,6 +37,7 @@ typedef struct rollout {
     const rollout_system *system;
     const void *self; /* first argument of its functions */
     uint64_t steps;
+    uint64_t work;                 /* more operations of a step than the numbers of system suggest */
     const ds_host *host;           /* its stop flag is polled; may be NULL */
     int stopped;                   /* 1: the last call was stopped and its results are invalid */
     double *start, *goal, *q, *qd; /* `states` numbers each; start: of the next episode */
