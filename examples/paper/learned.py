@@ -12,11 +12,16 @@ this law by a network of height and vertical velocity. Its hidden units are draw
 import math
 import os
 import random
+import shutil
 import subprocess
 import sys
 
 KE, KD, RADIUS = 1e4, 10.0, 0.1
 HIDDEN, SAMPLES = 40, 4000
+# As in dshost.sh: DSHOST, the dshost of the PATH, of the build in this folder, of the clone.
+DSHOST = os.environ.get("DSHOST") or shutil.which("dshost") or next(
+    (path for path in ("./dshost", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../dshost"))
+     if os.path.isfile(path)), "dshost")
 SCENE = ["--env", "bounce", "--set", "env.wall=inf", "--set", "env.steps=600"]
 
 
@@ -76,7 +81,7 @@ def train(path):
 
 def landscape(name, out, settings):
     print(name + ":", flush=True)
-    command = [os.environ.get("DSHOST", "./dshost"), "landscape", *SCENE, *settings, "--axes", "velocity.y",
+    command = [DSHOST, "landscape", *SCENE, *settings, "--axes", "velocity.y",
                "--out", os.path.join(out, name)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts with slices begin with, sourced: $out, the folder that was given or the one in $default, without which
-# the arguments are flags of `dshost landscape`; $dshost, the program.
+# the arguments are flags of `dshost landscape`. Needs $dshost (dshost.sh).
 set -eu
 out=${1-$default}
 [ $# -eq 0 ] || shift
-dshost=${DSHOST-dshost}
 mkdir -p "$out"
 
 # landscape FOLDER FLAGS: a landscape in FOLDER, or the rest of it

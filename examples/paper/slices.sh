@@ -7,7 +7,7 @@
 #
 # The same command again goes on. Variables of the shell change more:
 #
-# DSHOST   the program (dshost)
+# DSHOST   the program (dshost.sh)
 # TASKS    which of them (all)
 # TARGETS  folder with PlasticineLab's target densities, NAME3D-vK.npy (built-in targets)
 # RUNS     folder with runs RUNS/TASK, whose best points are the slices' base points (all variables 0)
@@ -21,6 +21,7 @@ for task in ${TASKS-$tasks}; do
     esac
 done
 default=results/slices
+. "$(dirname "$0")/dshost.sh"
 . "$(dirname "$0")/slice.sh"
 
 # slice FLAGS: the landscape of the line that was read, or the rest of it

@@ -11,7 +11,7 @@
 #
 # Prints, for each system and method, how many of the 20 starts got below the mark (95 % interval of Wilson), and the median
 # loss of the task. The same command again goes on where it was.
-dshost=${DSHOST-./dshost}
+. "$(dirname "$0")/../dshost.sh"
 starts=20 small=
 if [ "${1-}" = --small ]; then
     starts=3 small=1

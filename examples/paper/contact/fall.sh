@@ -7,7 +7,7 @@
 #     examples/paper/contact/fall.sh results/x      into another folder
 #
 # Before each: the torque of the box in the ground (scene A) at tilts of -1e-6 and 1e-6 rad, which jumps for a point.
-dshost=${DSHOST-./dshost}
+. "$(dirname "$0")/../dshost.sh"
 out=${1-results/fall}
 for contact in point corners hydroelastic; do
     echo "$contact:"

@@ -5,7 +5,7 @@
 #
 #     examples/paper/control/expect.sh                    # into results/expect: two minutes
 #     examples/paper/control/expect.sh results/other
-dshost=${DSHOST-./dshost}
+. "$(dirname "$0")/../dshost.sh"
 out=${1-results/expect}
 over='length*=uniform(0.8,1.2), start_theta[0]+=normal(0,0.1)'
 number() { tr ',{' '\n\n' | sed -n "s/.*\"$1\": *\([^ }]*\).*/\1/p"; }

@@ -10,7 +10,7 @@
 # of the box; the share of its points where the slope has another sign than the difference of the losses of two
 # neighbours, 1/100 of the line apart; how many of five searches by L-BFGS-B from random starts, 100 episodes each, end
 # below a tenth of the loss of the suggested start.
-dshost=${DSHOST-./dshost}
+. "$(dirname "$0")/../dshost.sh"
 out=${1-results/horizon}
 number() { tr ',{' '\n\n' | sed -n "s/.*\"$1\": *\([^ }]*\).*/\1/p"; }
 

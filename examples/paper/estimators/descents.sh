@@ -7,7 +7,7 @@
 #     examples/paper/estimators/descents.sh                          all, in results/descents: minutes
 #     examples/paper/estimators/descents.sh --small                  fewer seeds: a minute
 #     examples/paper/estimators/descents.sh results/x push10         one system, into another folder
-dshost=${DSHOST-./dshost}
+. "$(dirname "$0")/../dshost.sh"
 small=
 if [ "${1-}" = --small ]; then
     small=1

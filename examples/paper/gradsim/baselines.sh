@@ -8,9 +8,9 @@
 #     examples/paper/gradsim/baselines.sh                results/baselines, 40 objects each; a minute of processor time
 #     examples/paper/gradsim/baselines.sh FOLDER 5       5 objects each
 #
-# DSHOST: the program (dshost).
+# DSHOST: the program (../dshost.sh).
 here=$(dirname "$0")
-dshost=${DSHOST-dshost}
+. "$here/../dshost.sh"
 out=${1-results/baselines}
 objects=${2-40}
 mkdir -p "$out" || exit 6

@@ -9,9 +9,9 @@
 #     examples/paper/gradsim/contact.sh                results/contact_found; ten minutes of processor time
 #     examples/paper/gradsim/contact.sh FOLDER --jobs 1
 #
-# The same command again goes on. DSHOST: the program (dshost).
+# The same command again goes on. DSHOST: the program (../dshost.sh).
 here=$(dirname "$0")
-dshost=${DSHOST-dshost}
+. "$here/../dshost.sh"
 out=${1-results/contact_found}
 [ $# -gt 0 ] && shift
 mkdir -p "$out" || exit 6

@@ -7,9 +7,10 @@
 #     examples/paper/gradsim/landscapes.sh               results/gradsim_landscapes; ten minutes on two cores
 #     examples/paper/gradsim/landscapes.sh FOLDER --grid 41
 #
-# The same command again goes on. DSHOST: the program (dshost).
+# The same command again goes on. DSHOST: the program (../dshost.sh).
 here=$(dirname "$0")
 default=results/gradsim_landscapes
+. "$here/../dshost.sh"
 . "$here/../slice.sh"
 
 # slice NAME ENV AXIS FLAGS: along one variable through the truth, the variable being a logarithm

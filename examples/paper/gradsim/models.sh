@@ -10,9 +10,9 @@
 #     examples/paper/gradsim/models.sh                 results/models, 10 objects each; three minutes of processor time
 #     examples/paper/gradsim/models.sh FOLDER 3        3 objects each
 #
-# The same command again goes on. DSHOST: the program (dshost).
+# The same command again goes on. DSHOST: the program (../dshost.sh).
 here=$(cd "$(dirname "$0")" && pwd)
-dshost=${DSHOST-dshost}
+. "$here/../dshost.sh"
 out=${1-results/models}
 objects=${2-10}
 mkdir -p "$out" || exit 6

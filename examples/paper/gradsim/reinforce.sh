@@ -8,9 +8,10 @@
 #     examples/paper/gradsim/reinforce.sh                results/gradsim_reinforce; ten seconds of processor time
 #     examples/paper/gradsim/reinforce.sh FOLDER --grid 41
 #
-# The same command again goes on. DSHOST: the program (dshost).
+# The same command again goes on. DSHOST: the program (../dshost.sh).
 here=$(dirname "$0")
 default=results/gradsim_reinforce
+. "$here/../dshost.sh"
 . "$here/../slice.sh"
 
 # mass NAME FLAGS: the loss from 0.1 to 5 kg

@@ -7,9 +7,9 @@
 #     examples/paper/gradsim/rendering.sh                results/rendering; half a minute of processor time
 #     examples/paper/gradsim/rendering.sh FOLDER --jobs 1
 #
-# The same command again goes on. DSHOST: the program (dshost).
+# The same command again goes on. DSHOST: the program (../dshost.sh).
 here=$(dirname "$0")
-dshost=${DSHOST-dshost}
+. "$here/../dshost.sh"
 out=${1-results/rendering}
 [ $# -gt 0 ] && shift
 mkdir -p "$out" || exit 6

@@ -10,10 +10,10 @@
 #     examples/paper/gradsim/soft.sh FOLDER --jobs 1
 #     examples/paper/gradsim/soft.sh FOLDER --only 'ball@object=1/lm'
 #
-# Options are those of the first search; --jobs is that of all. The same command again goes on. DSHOST: the program (dshost).
+# Options are those of the first search; --jobs is that of all. The same command again goes on. DSHOST: the program (../dshost.sh).
 set -eu
 here=$(dirname "$0")
-dshost=${DSHOST-dshost}
+. "$here/../dshost.sh"
 out=${1-results/soft_wide}
 [ $# -eq 0 ] || shift
 jobs=0 before=

@@ -14,10 +14,10 @@ export PATH DSHOST PYTHONPATH
 
 # Rows: LINE TAB item TAB where TAB command TAB result, without heads.
 awk -F ' *[|] *' -v OFS='\t' '/^\|/ && $2 != "item" && $2 !~ /^-/ { print NR, $2, $3, $4, $5 }' "$page" > rows
-awk -F '\t' '$2 == "" || $5 == "" { print "line " $1 ": no item or no result" }
-    $4 == "" && $5 !~ /\*\*not reached\*\*: ./ { print "line " $1 ": " $2 " has no command, and no reason" }' rows > out
+awk -F '\t' '{ for (i = 2; i <= 5; i++) if ($i == "") print "line " $1 ": cell " i - 1 " is empty" }
+    $4 == "none" && $5 !~ /\*\*not reached\*\*: ./ { print "line " $1 ": " $2 " has no command, and no reason" }' rows > out
 [ -s rows ] && [ ! -s out ]
-result $? "every row has an item, a command and a result, or says why not"
+result $? "every row has an item, a page, a command and a result; no command only with a reason: $(tr '\n' ' ' < out)"
 
 # Commands: LINE TAB minutes TAB command. One without a time has "-"; folders, links and "the same" are no commands.
 awk -F '\t' -v OFS='\t' '{

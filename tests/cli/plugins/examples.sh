@@ -222,6 +222,31 @@ DSHOST=$dshost TASKS="writer nonsense" run sh "$DS_TOP_SRC/examples/paper/slices
 [ $? -eq 2 ] && [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && grep -q "no task 'nonsense'; there are: assembly table" err && [ ! -e slices3 ]
 ok $? "slices.sh refuses a task that is not there"
 
+# Which program the scripts of the paper take, in a clone with programs that print where they are.
+mkdir -p clone/examples/paper/control there
+cp "$DS_TOP_SRC/examples/paper/dshost.sh" clone/examples/paper
+printf '. "$(dirname "$0")/../dshost.sh"\n"$dshost"\n' > clone/examples/paper/control/where.sh
+for i in clone there; do
+    printf '#!/bin/sh\necho %s\n' "$i" > $i/dshost && chmod +x $i/dshost
+done
+where() {
+    (unset DSHOST && PATH=${2-/usr/bin:/bin} && export PATH && sh clone/examples/paper/control/where.sh) > out 2> err
+    [ $? -eq 0 ] && [ "$(cat out)" = "$1" ]
+}
+if PATH=/usr/bin:/bin command -v dshost > /dev/null; then
+    skip "the scripts of the paper take the program of their clone" "dshost is installed"
+else
+    where clone
+    ok $? "the scripts of the paper take the program of their clone"
+    where there "$tmp/there:/usr/bin:/bin"
+    ok $? "before it the one of the PATH"
+    rm clone/dshost && ! where clone && [ "$(wc -l < err)" -eq 1 ] && grep -q 'build the clone or set DSHOST' err
+    ok $? "without any, they say what to do"
+fi
+(cd "$DS_TOP_SRC/examples/paper" && grep -l '"$dshost"' ./*.sh ./*/*.sh | xargs grep -L 'dshost\.sh' | grep -v '^\./dshost\.sh$') > out
+[ ! -s out ]
+ok $? "all of them look for it in this way"
+
 if [ -n "$DS_SANITIZE" ] || [ -z "${CHECK_ALL-}" ]; then
     skip "soft.sh" "with CHECK_ALL set and without sanitizers (make check-slow)"
     echo "1..$n"
