@@ -12,6 +12,7 @@
 set -eu
 images=$(cd "$(dirname "$0")" && pwd)
 dshost=${DSHOST-$images/../../dshost}
+export DSHOST="$dshost"
 work=${WORK-results/images}
 mkdir -p "$work"
 
@@ -86,6 +87,32 @@ line() {
 	done
 	# shellcheck disable=SC2086
 	tiles $parts
+}
+
+# curves FILE.ini FLAGS -- ENV...: an experiment of examples/paper, the FLAGS are those of bench, and the best loss so far on each
+# of its environments, two in a row; $pool is for plot
+curves() {
+	ini=$images/../../examples/paper/$1
+	shift
+	flags=
+	while [ "$1" != -- ]; do
+		flags="$flags $1"
+		shift
+	done
+	shift
+	set -f # flags have patterns
+	# shellcheck disable=SC2086
+	"$dshost" bench "$ini" --out "$work/$name" $flags > "$work/$name.txt" 2>&1
+	set +f
+	for env; do
+		# shellcheck disable=SC2086
+		"$dshost" plot "$work/$name" ${pool-} --kind curves --env "$env" --width 110mm --height 75mm --no-title \
+			--out "$work/$name.$env.png" > /dev/null
+		set -- "$@" "$work/$name.$env.png"
+		shift
+	done
+	montage "$@" -tile 2x -geometry +4+4 "$work/$name.png"
+	small "$work/$name.png" 886 64
 }
 
 # tiles PICTURE...: of landscapes, without words, two in a row
@@ -172,6 +199,10 @@ draw() {
 		slice 600 --env pinball --set env.variant=pinball16 --axes 13,14 --center "$work/$point"
 		;;
 	landscape/bounce) slice 600 --env bounce ;;
+	landscape/gradsim-reinforce)
+		"$images/../../examples/paper/gradsim/reinforce.sh" "$work/$name" --portable > "$work/$name.txt" 2>&1
+		small "$work/$name/figure/landscape.png" 560 128
+		;;
 	landscape/gradsim-*)
 		"$images/../../examples/paper/gradsim/landscapes.sh" "$work/gradsim" --portable > "$work/$name.txt" 2>&1
 		small "$work/gradsim/${name#landscape/gradsim-}/landscape.png" 560 128
@@ -216,6 +247,16 @@ draw() {
 		;;
 	landscape/ball_wall_soft)
 		line --env ball_wall_soft --grid 401 -- variant=hard variant=hard+dome=true width=1e-10 width=0.1
+		;;
+	curves/descents) curves control/descents.ini -- tennis lqr roomba lp_norm ;;
+	curves/lift) curves lift.ini -- cloth paper ;;
+	curves/reinforce)
+		pool="--pool object"
+		curves gradsim/reinforce.ini --only 'box*,cone*' -- box cone
+		pool=
+		;;
+	curves/control)
+		curves gradsim/control.ini --only '[tw]*_state/adam,[tw]*_state/rand,[tw]*_state/reinforce' -- walker_state throw_state
 		;;
 	basins-double_pendulum) # needs bench/bench_basins, beside dshost
 		top=$(dirname "$dshost")
