@@ -116,6 +116,7 @@ static int connect_file(const char *path, const char *vfs, int flags, ds_store *
     s->writable = (flags & SQLITE_OPEN_READWRITE) != 0;
     s->format = DS_STORE_FORMAT_PLAIN;
     s->place = -1;
+    s->from = -1;
     s->note = -1;
     int code = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, vfs);
     free(name);

@@ -19,19 +19,25 @@
 #include <unistd.h>
 
 /* Keeps the file by O_PATH: closing any other descriptor of the file would release the locks of SQLite.
- */
+ * Keeps the working folder as well: a plugin in the host may be in another one when the file is checked. */
 void ds_store_remember_place(ds_store *s)
 {
     struct stat st;
     s->place = open(s->path, O_PATH | O_CLOEXEC);
+    s->from = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     s->size = s->place >= 0 && fstat(s->place, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+static int begin_of(const ds_store *s)
+{
+    return s->from >= 0 ? s->from : AT_FDCWD;
 }
 
 /* The write-ahead log exists from the first commit on. */
 static int log_present(const ds_store *s, ds_error *e)
 {
     char *log = s->has_log ? sqlite3_mprintf("%s-wal", s->path) : NULL;
-    int gone = log != NULL && access(log, F_OK) != 0 && errno == ENOENT;
+    int gone = log != NULL && faccessat(begin_of(s), log, F_OK, 0) != 0 && errno == ENOENT;
     int rc =
         gone ? ds_fail(
                    e, DS_EXIT_IO,
@@ -49,7 +55,7 @@ static int is_displaced(const ds_store *s, struct stat *mine, int *gone)
     if (s->place < 0 || fstat(s->place, mine) != 0) {
         return 0;
     }
-    *gone = stat(s->path, &there) != 0;
+    *gone = fstatat(begin_of(s), s->path, &there, 0) != 0;
     return *gone || mine->st_dev != there.st_dev || mine->st_ino != there.st_ino;
 }
 
@@ -401,8 +407,8 @@ void ds_store_discard(ds_store *s)
             sqlite3_finalize(s->insert[k]);
         }
         sqlite3_close(s->db);
-        const int fds[] = {s->place, s->note, s->folder};
-        for (int i = 0; i < 3; i++) {
+        const int fds[] = {s->place, s->from, s->note, s->folder};
+        for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
             if (fds[i] >= 0) {
                 close(fds[i]);
             }

@@ -50,6 +50,7 @@ struct ds_store {
     uint64_t rows[DS_STORE_TOTALS], committed[DS_STORE_TOTALS]; /* format 2 */
     int has[DS_STORE_TOTALS];                                   /* the table is there */
     int place;                                                  /* of the file: O_PATH; -1 = not known */
+    int from;                                                   /* where `path` begins: O_PATH */
     int full;                                                   /* see ds_store_is_full() */
     int has_log;                                                /* a write-ahead log, in a file */
     int log_pages;                                              /* in the log, at the last commit */
