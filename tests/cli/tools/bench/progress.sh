@@ -30,7 +30,7 @@ result $? "200 columns have room for all"
 on_terminal 200 "COLUMNS=50 $search --out told"
 [ "$(grep '/30000' "$tmp/shown" | awk 'length($0) >= 50' | wc -l)" -eq 0 ] && grep -q '/30000' "$tmp/shown"
 result $? "COLUMNS says less than the terminal"
-on_terminal 200 "(sleep 0.9; stty cols 42 </dev/tty) & $(echo "$search" | sed 's/1.2/2.5/') --out narrow"
+on_terminal 200 "(until [ -s narrow/run.sqlite ]; do sleep 0.1; done; sleep 0.8; stty cols 42 </dev/tty) & $(echo "$search" | sed 's/1.2/2.5/') --out narrow"
 grep '/30000' "$tmp/shown" >"$tmp/out"
 [ "$(tail -n 1 "$tmp/out" | awk 'length($0) < 42' | wc -l)" -eq 1 ] && [ "$(head -n 1 "$tmp/out" | awk 'length($0) >= 42' | wc -l)" -eq 1 ]
 result $? "a terminal that gets narrower"
