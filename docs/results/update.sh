@@ -216,7 +216,7 @@ report() {
 # metrics NAME FOLDER: errors and distances, over all objects, starts or throws where there are several
 metrics() {
 	pool=
-	for key in object seed velocity; do
+	for key in object seed velocity throw; do
 		for x in "$2"/*@"$key"=*; do
 			[ ! -d "$x" ] || pool="--pool $key"
 		done

@@ -6,7 +6,7 @@
 # on. Prints how many objects are not found, how many evaluations the others took, all runs of an object together, and the mean
 # relative errors with 95 % intervals over all objects, found or not; the numbers are in FOLDER/errors.csv.
 #
-#     examples/paper/gradsim/soft.sh                       results/soft_wide; TIME
+#     examples/paper/gradsim/soft.sh                       results/soft_wide; half an hour of processor time
 #     examples/paper/gradsim/soft.sh FOLDER --jobs 1
 #     examples/paper/gradsim/soft.sh FOLDER --only 'ball@object=1/lm'
 #
