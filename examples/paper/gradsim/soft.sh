@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Table 3 of gradSim, Lame parameters of 30 beams and 30 balls, with what is lost searched for again: soft_wide.ini. The least
+# Table 3 of gradSim, Lame parameters of 100 beams and 100 balls, with what is lost searched for again: soft_wide.ini. The least
 # loss is 0, so that a search can tell that it has failed (loss above 1e-10). `lm` begins elsewhere within its budget; an object
 # that it has lost is searched for by `leaprefine`, up to ten times with other seeds, 200 evaluations each, 600 from the sixth
 # on. Prints how many objects are not found, how many evaluations the others took, all runs of an object together, and the mean
 # relative errors with 95 % intervals over all objects, found or not; the numbers are in FOLDER/errors.csv.
 #
-#     examples/paper/gradsim/soft.sh                       results/soft_wide; half an hour of processor time
+#     examples/paper/gradsim/soft.sh                       results/soft_wide; beams a quarter of an hour of processor time, balls an hour and a half
 #     examples/paper/gradsim/soft.sh FOLDER --jobs 1
 #     examples/paper/gradsim/soft.sh FOLDER --only 'ball@object=1/lm'
 #
